@@ -1,0 +1,32 @@
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint bench clean
+
+# The environment is made once and again when the requirements change.
+.venv/.ready: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+demo: .venv/.ready
+	$(BIN)/python -m mvset.demo --out demo-output
+
+lint: .venv/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/python -m pytest -n auto
+
+bench: .venv/.ready
+	$(BIN)/python benchmarks/two_moons.py
+	$(BIN)/python benchmarks/single_solve.py
+	$(BIN)/python benchmarks/scoring.py
+	$(BIN)/python benchmarks/resources.py
+
+clean:
+	rm -rf .venv demo-output .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,44 @@
+"""Step 2: candidate bandwidths, from the data when the user gives none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.neighbors import NearestNeighbors
+
+RATIO = 2.0 ** (1.0 / 3.0)  # between neighbours: the area is flat around its minimum, a finer grid buys nothing
+_QUERIES = 1000  # rows asked for their nearest neighbour; the median of so many is good to a few percent
+_EXTENSION = 4  # candidates added at an edge, per round
+_MAX_ROUNDS = 4  # an edge moves by at most a factor RATIO ** 16 = 40
+
+
+def bandwidth_grid(X: NDArray[np.float64], rng: np.random.RandomState) -> NDArray[np.float64]:
+    """Geometric grid from the nearest-neighbour scale of the rows to their global scale, widest first.
+
+    Below the former each row is alone in its kernel, above the latter all rows are alike. Duplicate rows are left out:
+    they say nothing about scale.
+    """
+    distinct = np.unique(X, axis=0)
+    global_scale = float(np.sqrt(distinct.var(axis=0).sum()))
+    queries = distinct
+    if len(distinct) > _QUERIES:
+        queries = distinct[rng.choice(len(distinct), _QUERIES, replace=False)]
+    distances, _ = NearestNeighbors(n_neighbors=2).fit(distinct).kneighbors(queries)
+    local_scale = float(np.median(distances[:, 1]))
+    steps = max(1, int(np.ceil(np.log(global_scale / local_scale) / np.log(RATIO))))
+    return np.asarray(global_scale * RATIO ** -np.arange(steps + 1.0))
+
+
+def extend_grid(sigmas: Sequence[float], best: int, rounds: int) -> NDArray[np.float64]:
+    """Candidates beyond the edge on which the best of the sorted bandwidths sits.
+
+    None when it lies inside, or after enough rounds.
+    """
+    steps = np.arange(1, _EXTENSION + 1)
+    if rounds < _MAX_ROUNDS and best == len(sigmas) - 1:
+        return np.asarray(sigmas[-1] * RATIO**steps)
+    if rounds < _MAX_ROUNDS and best == 0:
+        return np.asarray(sigmas[0] * RATIO**-steps)
+    return np.empty(0)

@@ -1,0 +1,98 @@
+"""What enters: one validation for every estimator, with errors that name the column."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+
+_WILD_RATIO = 100.0  # of standard deviations: past it the widest column alone decides every distance
+
+
+def validated_rows(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.float64]:
+    """Rows as a float64 array in C order; errors name the columns at fault."""
+    _reject_text_columns(X)
+    array: NDArray[np.float64] = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        dtype=np.float64,
+        order="C",
+        ensure_all_finite=False,
+        ensure_min_samples=2 if reset else 1,
+    )
+    finite = np.isfinite(array)
+    if not finite.all():
+        columns = np.flatnonzero(~finite.all(axis=0))
+        raise ValueError(
+            f"Input X contains NaN or infinity in {_named(estimator, columns)} "
+            f"({int((~finite.all(axis=1)).sum())} of {len(array)} rows). Drop these rows, or impute them, "
+            "e.g. with sklearn.impute.SimpleImputer."
+        )
+    return array
+
+
+def check_spread(estimator: Any, X: NDArray[np.float64]) -> None:
+    """Refuse data without any extent; warn about columns without, and about wildly different scales."""
+    spread = X.std(axis=0)
+    # Rounding in the mean leaves a tiny spread on constant columns: the range is exact.
+    constant = X.min(axis=0) == X.max(axis=0)
+    if constant.all():
+        raise ValueError(
+            f"All {len(X)} rows of X are equal: a single point has no volume and no bandwidth. Give rows that differ."
+        )
+    if constant.any():
+        warnings.warn(
+            f"X is constant in {_named(estimator, np.flatnonzero(constant))}: volumes are measured across the other "
+            "columns only. Drop what never changes.",
+            stacklevel=3,
+        )
+    widest, narrowest = spread.max(), spread[~constant].min()
+    if widest > _WILD_RATIO * narrowest:
+        named = _named(estimator, [int(spread.argmax()), int(np.where(constant, np.inf, spread).argmin())])
+        warnings.warn(
+            f"The columns of X differ in scale by a factor of {widest / narrowest:.0f} ({named}): one bandwidth cannot "
+            "fit both. Standardise first, e.g. make_pipeline(StandardScaler(), ...).",
+            stacklevel=3,
+        )
+
+
+def _reject_text_columns(X: Any) -> None:
+    if hasattr(X, "dtypes") and hasattr(X, "columns"):  # pandas and polars frames
+        text = [str(name) for name, dtype in zip(X.columns, X.dtypes, strict=True) if _is_text(dtype)]
+        if text:
+            raise ValueError(
+                f"Column(s) {', '.join(map(repr, text))} of X are not numeric. Drop them, or encode them, "
+                "e.g. with sklearn.preprocessing.OneHotEncoder."
+            )
+    elif isinstance(X, np.ndarray) and X.dtype.kind in "US":
+        raise ValueError("X holds text, not numbers: dtype=numeric is needed. Drop or encode the text columns.")
+
+
+def _is_text(dtype: Any) -> bool:
+    return any(word in str(dtype).lower() for word in ("str", "utf8", "categor", "enum", "date", "time", "duration"))
+
+
+def _named(estimator: Any, columns: Any) -> str:
+    names = getattr(estimator, "feature_names_in_", None)
+    listed = [repr(str(names[c])) if names is not None else str(c) for c in columns[:5]]
+    more = f" and {len(columns) - 5} more" if len(columns) > 5 else ""
+    return f"column{'s' if len(columns) > 1 else ''} {', '.join(listed)}{more}"
+
+
+def candidate_sigmas(sigma: Any) -> NDArray[np.float64]:
+    """The user's bandwidths, as an array."""
+    sigmas = np.atleast_1d(np.asarray(sigma, dtype=np.float64))
+    if sigmas.ndim != 1 or sigmas.size == 0 or not np.all(np.isfinite(sigmas) & (sigmas > 0)):
+        raise ValueError(f"sigma must be 'auto', a positive number or a list of positive numbers; got {sigma!r}.")
+    return np.unique(sigmas)
+
+
+def checked_mass(mass: Any) -> float:
+    """A mass given to a method."""
+    if not np.isscalar(mass) or not 0.0 < float(mass) < 1.0:  # type: ignore[arg-type]
+        raise ValueError(f"mass must be a number strictly between 0 and 1; got {mass!r}.")
+    return float(mass)  # type: ignore[arg-type]

@@ -1,0 +1,98 @@
+"""Step 8: the aggregated set. What everything downstream takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mvset._core.rbf import expansion, scaled_columns
+from mvset.dual import Dual
+from mvset.offsets import level_at, offset_at, offsets_by_rank
+from mvset.parallel import Map
+from mvset.splits import Split
+
+_CHUNK = 1024  # rows per task: large enough to hide the cost of a task, a multiple of the kernel's block
+_NEGLIGIBLE = 1e-8  # of the border's score
+
+
+@dataclass(frozen=True)
+class KernelExpansion:
+    r"""The function :math:`x \mapsto \sum_j c_j k_\sigma(x, x_j)` with its centres x_j and weights c_j.
+
+    Evaluated in float64: far from the data its values fall below the range of float32 but still order points.
+    `origin` is subtracted from everything first, for accuracy far from zero.
+    """
+
+    centres: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    sigma: float
+    origin: NDArray[np.float64]
+
+    def __call__(self, X: NDArray[np.float64], run: Map = map) -> NDArray[np.float64]:
+        """Values at the rows of X; no row's value depends on the others or on how many threads `run` uses."""
+        scaled_centres = np.ascontiguousarray(scaled_columns(self.centres, self.origin, self.sigma).T)
+
+        def values(start: int) -> NDArray[np.float64]:
+            points = scaled_columns(X[start : start + _CHUNK], self.origin, self.sigma)
+            out = np.empty(points.shape[1])
+            expansion(points, scaled_centres, self.weights, out)
+            return out
+
+        return np.concatenate([np.empty(0), *run(values, range(0, len(X), _CHUNK))])
+
+
+@dataclass(frozen=True)
+class KernelLevelSets:
+    """Nested sets {function >= offset(mass)} of one kernel expansion, one for every mass in (0, 1)."""
+
+    function: KernelExpansion
+    offsets: NDArray[np.float64]  # by rank: see offsets.py
+
+    def offset(self, mass: ArrayLike) -> NDArray[np.float64]:
+        """Offset of the set of each mass."""
+        return offset_at(self.offsets, mass)
+
+    def level(self, scores: ArrayLike) -> NDArray[np.float64]:
+        """Smallest mass whose set holds a point of this score."""
+        return level_at(self.offsets, scores)
+
+
+def kernel_expansion(X: NDArray[np.float64], coefficients: NDArray[np.float64], sigma: float) -> KernelExpansion:
+    """Expansion over the rows of X with non-zero coefficients."""
+    support = np.flatnonzero(coefficients)
+    return KernelExpansion(X[support], coefficients[support], sigma, X.mean(axis=0))
+
+
+def held_out_scores(
+    X: NDArray[np.float64], splits: Sequence[Split], duals: Sequence[Dual], sigma: float, run: Map = map
+) -> NDArray[np.float64]:
+    """f_b at the held-out rows of every split, one row per split.
+
+    A score far below that on the border of the set is rounded to what float64 can hold beside it, zero in the end: the
+    training rows say nothing there. At a hopelessly narrow bandwidth the offsets then are zero, the sets the whole box,
+    and their area rejects it, where a union of tiny balls would look small while it covers every row.
+    """
+
+    def scores(split: Split, dual: Dual) -> NDArray[np.float64]:
+        values = kernel_expansion(X, dual.coefficients, sigma)(X[split.held_out])
+        total, border = dual.alpha.sum(), dual.rho
+        rounded = ((total * values - border) + border) / total
+        return np.where(total * values > _NEGLIGIBLE * border, values, rounded)
+
+    return np.array(list(run(scores, splits, duals)))
+
+
+def aggregate(
+    X: NDArray[np.float64], splits: Sequence[Split], duals: Sequence[Dual], sigma: float, run: Map = map
+) -> KernelLevelSets:
+    r"""Mean of the models of all splits: :math:`F^B = \frac1B \sum_b (f_b - \hat\rho^b)`.
+
+    Paper: Section II-D, Fig. 3. The mean is itself one kernel expansion, with weights the mean of the γ_b and offset
+    the mean of the ρ_b, so its cost is that of the union of the support vectors whatever B is.
+    """
+    coefficients = np.mean([dual.coefficients for dual in duals], axis=0)
+    scores = held_out_scores(X, splits, duals, sigma, run)
+    return KernelLevelSets(kernel_expansion(X, coefficients, sigma), offsets_by_rank(scores))
