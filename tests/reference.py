@@ -15,10 +15,13 @@ def kernel(X, Y, sigma):
 
 
 def offset(held_out_scores, mass):
-    """The largest candidate offset whose empirical mass reaches `mass`, by trying them all."""
+    """Middle of the offsets that hold the least number of rows whose share reaches `mass`, by trying them all."""
     n = len(held_out_scores)
-    fitting = [s for s in held_out_scores if np.sum(held_out_scores >= s) >= math.ceil(mass * n - 1e-9)]
-    return max(fitting)
+    held = [np.sum(held_out_scores >= s) for s in held_out_scores]
+    least = min(h for h in held if h >= math.ceil(mass * n - 1e-9))
+    highest = max(s for s, h in zip(held_out_scores, held, strict=True) if h == least)
+    lower = [s for s in held_out_scores if s < highest]
+    return (highest + max(lower)) / 2 if lower else highest
 
 
 def fit(X, splits, sigma, masses, probe_points, box_volume, nu=0.4):

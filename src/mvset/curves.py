@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from mvset.level_sets import KernelLevelSets
 from mvset.volumes import BoxProbe, count_hits, estimate_volumes
 
 
@@ -24,6 +25,9 @@ class MassVolumeCurve:
         How many of the sample points fell into each set. Volumes with few hits mean little.
     area, area_error : float
         Area under the curve over the range of the masses (AMV in the paper) and its standard error.
+    training_mass : float
+        Share of its training rows that the one-class SVM holds before its offset is calibrated, mean over splits. The
+        bandwidth describes the masses only if this is at most the smallest of them.
 
     Examples
     --------
@@ -44,6 +48,7 @@ class MassVolumeCurve:
     hits: NDArray[np.intp] = field(repr=False)
     area: float
     area_error: float
+    training_mass: float
 
 
 def mass_grid(mass: float, margin: float, n_masses: int) -> NDArray[np.float64]:
@@ -56,18 +61,19 @@ def mass_grid(mass: float, margin: float, n_masses: int) -> NDArray[np.float64]:
 
 
 def mass_volume_curve(
-    sigma: float,
+    level_sets: KernelLevelSets,
     masses: NDArray[np.float64],
-    offsets: NDArray[np.float64],
-    scores: NDArray[np.float64],
     probe: BoxProbe,
+    scores: NDArray[np.float64],
+    training_mass: float,
 ) -> MassVolumeCurve:
-    """Curve of the sets {F >= offset}, from the scores F of the probe points.
+    """Curve of nested sets, from the scores of the probe points.
 
     Paper: Fig. 2, AMV(σ), by the trapezoidal rule. The area is a mean over probe points of the share of the mass range
     in which each is inside, which gives its standard error although the volumes are dependent.
     """
     n_points = len(scores)
+    offsets = level_sets.offset(masses)
     hits = count_hits(scores, offsets)
     volumes, errors = estimate_volumes(hits, n_points, probe.log_volume)
     # Trapezoid weights of each mass, cumulated: a point that enters at the j-th mass is inside from there on.
@@ -80,4 +86,5 @@ def mass_volume_curve(
     with np.errstate(over="ignore", invalid="ignore"):
         scale = float(np.exp(probe.log_volume))
         area, area_error = (mean * scale, np.sqrt(variance / n_points) * scale) if mean > 0 else (0.0, 0.0)
-    return MassVolumeCurve(sigma, masses, offsets, volumes, errors, hits, area, float(area_error))
+    sigma = level_sets.function.sigma
+    return MassVolumeCurve(sigma, masses, offsets, volumes, errors, hits, area, float(area_error), training_mass)

@@ -13,7 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mvset.curves import MassVolumeCurve
 from mvset.dual import Dual, DualStatus
-from mvset.selection import MIN_HITS, is_measured
+from mvset.selection import describes_masses
+
+_FEW_HITS = 10  # a volume measured by fewer sample points is uncertain by a third or more
 
 
 class Progress:
@@ -69,13 +71,14 @@ def warn_if_unconverged(reports: Sequence[SolveReport], tol: float) -> None:
         )
 
 
-def warn_if_nu_too_small(nu: float, training_mass: float, least_mass: float) -> None:
-    """The paper's condition on ν: the unshifted set may hold at most α-c of the training rows (Section II-B).
+def warn_if_nu_too_small(nu: float, curve: MassVolumeCurve) -> None:
+    """The paper's condition on ν fails at the bandwidth chosen.
 
     The share of outliers grows with ν about in proportion, which gives the value to try.
     """
-    if training_mass <= least_mass or nu == 1.0:
+    if describes_masses(curve) or nu == 1.0:
         return
+    training_mass, least_mass = curve.training_mass, float(curve.masses[0])
     outliers, needed = max(1.0 - training_mass, 1e-3), 1.0 - least_mass
     # A tenth more than the proportion says, rounded up to the next 0.05.
     suggested = min(1.0, np.ceil(20 * 1.1 * nu * needed / outliers) / 20)
@@ -89,10 +92,10 @@ def warn_if_nu_too_small(nu: float, training_mass: float, least_mass: float) -> 
 
 def warn_if_unmeasured(curve: MassVolumeCurve, n_points: int, n_features: int) -> None:
     """Volumes that hardly any point hit."""
-    if not is_measured(curve):
+    if curve.hits[0] < _FEW_HITS:
         warnings.warn(
             f"Only {curve.hits[0]} of n_volume_points={n_points} points in the box around the {n_features} columns "
-            f"fell into the set of mass {curve.masses[0]:.3g} at sigma={curve.sigma:.4g} ({MIN_HITS} are needed): its "
+            f"fell into the set of mass {curve.masses[0]:.3g} at sigma={curve.sigma:.4g} ({_FEW_HITS} are needed): its "
             "volume, and a bandwidth chosen by volumes, mean little. Raise n_volume_points, use fewer columns, or give "
             "sigma.",
             stacklevel=3,

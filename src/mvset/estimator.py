@@ -225,8 +225,9 @@ class MinimumVolumeSet(OutlierMixin, TransformerMixin, BaseEstimator):
                     )
                     level_sets = aggregate(X, splits, duals, sigma, run)
                     probe_scores = level_sets.function(probe.points, run)
-                    curve = mass_volume_curve(sigma, masses, level_sets.offset(masses), probe_scores, probe)
-                    candidates.append(_Candidate(level_sets, curve, probe_scores, SolveReport.of(duals)))
+                    report = SolveReport.of(duals)
+                    curve = mass_volume_curve(level_sets, masses, probe, probe_scores, report.training_mass)
+                    candidates.append(_Candidate(level_sets, curve, probe_scores, report))
                 candidates.sort(key=lambda candidate: candidate.curve.sigma)
                 best = select_bandwidth([candidate.curve for candidate in candidates])
                 tried = [candidate.curve.sigma for candidate in candidates]
@@ -247,7 +248,7 @@ class MinimumVolumeSet(OutlierMixin, TransformerMixin, BaseEstimator):
         self.volume_ = self.volume(self.mass)
 
         warn_if_unconverged([candidate.report for candidate in candidates], self.tol)
-        warn_if_nu_too_small(self.nu, chosen.report.training_mass, masses[0])
+        warn_if_nu_too_small(self.nu, chosen.curve)
         warn_if_unmeasured(chosen.curve, len(self._probe_scores), X.shape[1])
         warn_if_edge(self.sigma_, [curve.sigma for curve in self.curves_])
         return self
@@ -365,7 +366,8 @@ class MinimumVolumeSet(OutlierMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         offset : float
-            Mean over splits of the largest offset whose set holds at least a share `mass` of the held-out rows.
+            Mean over splits of the offset whose set holds a share `mass` of the held-out rows, or the next larger
+            share there is.
         """
         check_is_fitted(self, "_level_sets")
         return float(self._level_sets.offset(checked_mass(mass)))

@@ -1,8 +1,8 @@
 """Step 4: held-out scores → one offset per mass.
 
-The offset of mass β on one split is its k-th largest held-out score, with k the least rank whose share k/m of the m
-held-out rows reaches β. Averaged over splits rank by rank, these offsets are a decreasing table, and everything about
-mass is read off that table: the offset of any mass, and the level of any score.
+On one split, with m held-out scores s_1 >= … >= s_m, the set of mass β must hold the k best of them, where k is the
+least rank with k/m >= β. Any offset in (s_{k+1}, s_k] does; we take the middle. Averaged over splits rank by rank, these
+offsets are a decreasing table, and everything about mass is read off it: the offset of any mass, the level of any score.
 """
 
 from __future__ import annotations
@@ -12,16 +12,21 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def offsets_by_rank(held_out_scores: ArrayLike) -> NDArray[np.float64]:
-    """Mean over splits of the k-th largest held-out score, for k = 1…m. Input: one row per split."""
+    """Mean over splits of the offset that holds the k best held-out scores, for k = 1…m. Input: one row per split.
+
+    The upper end s_k of the interval of offsets is too high for new rows, which fall below it with probability
+    1 - k/(m+1); the lower end is too low. For k = m there is no lower end, and s_m is the offset.
+    """
     descending = -np.sort(-np.atleast_2d(np.asarray(held_out_scores, dtype=np.float64)), axis=1)
-    return np.asarray(descending.mean(axis=0))
+    ranked = descending.mean(axis=0)
+    return np.append(0.5 * (ranked[:-1] + ranked[1:]), ranked[-1])
 
 
 def offset_at(ranked: NDArray[np.float64], mass: ArrayLike) -> NDArray[np.float64]:
-    r"""Offset per mass: on each split the largest ρ with :math:`P_{test}(f \ge \rho) \ge \beta`, then the mean.
+    r"""Offset per mass: on each split :math:`P_{test}(f \ge \rho) \ge \beta` with no row to spare, then the mean.
 
-    Paper: Fig. 2, inner loop, and the average in Fig. 3. Difference: an order statistic replaces the bisection; the
-    result is the same set.
+    Paper: Fig. 2, inner loop, and the average in Fig. 3. Difference: its bisection stops anywhere in the interval of
+    offsets that hold the same rows; an order statistic finds its middle.
     """
     shares = np.arange(1, len(ranked) + 1) / len(ranked)
     return np.asarray(ranked[np.searchsorted(shares, mass, side="left")])

@@ -6,21 +6,25 @@ from collections.abc import Sequence
 
 from mvset.curves import MassVolumeCurve
 
-MIN_HITS = 10  # fewer sample points in the smallest set leave its volume uncertain by a third or more
 
+def describes_masses(curve: MassVolumeCurve) -> bool:
+    """The paper's condition on ν: the unshifted set holds at most α-c of the training rows (Section II-B).
 
-def is_measured(curve: MassVolumeCurve) -> bool:
-    """Whether enough sample points fell into every set of the curve."""
-    return bool(curve.hits.min() >= MIN_HITS)
+    Where it fails the solution function says nothing about masses this high.
+    """
+    return bool(curve.training_mass <= curve.masses[0])
 
 
 def select_bandwidth(curves: Sequence[MassVolumeCurve]) -> int:
-    """Index of the curve of least area (Paper: Fig. 2, σ_opt), among those whose volumes are measured.
+    """Index of the curve of least area (Paper: Fig. 2, σ_opt) among those fit to compete.
 
-    A set that hardly any sample point hits has a small *estimate*, not a small volume: it must not win. When no curve
-    is measured (many columns), the one with the most hits is all that can be defended; the caller warns.
+    A set that no sample point hits has an *estimate* of zero, not a volume of zero. And a bandwidth so narrow that the
+    condition on ν fails can pass for small because the mean of its offsets, which then differ by orders of magnitude
+    between splits, holds less than the mass. When no curve is measured (many columns), the one with the most hits is
+    all that can be defended; the caller warns.
     """
-    measured = [i for i, curve in enumerate(curves) if is_measured(curve)]
-    if measured:
-        return min(measured, key=lambda i: curves[i].area)
-    return max(range(len(curves)), key=lambda i: (curves[i].hits.sum(), curves[i].sigma))
+    measured = [i for i, curve in enumerate(curves) if curve.hits.min() > 0]
+    if not measured:
+        return max(range(len(curves)), key=lambda i: (curves[i].hits.sum(), curves[i].sigma))
+    valid = [i for i in measured if describes_masses(curves[i])]
+    return min(valid or measured, key=lambda i: curves[i].area)
