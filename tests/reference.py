@@ -14,6 +14,10 @@ def kernel(X, Y, sigma):
     return rbf_kernel(X, Y, gamma=0.5 / sigma**2)
 
 
+def expansion(X, centres, weights, sigma):
+    return kernel(X, centres, sigma) @ weights
+
+
 def offset(held_out_scores, mass):
     """Middle of the offsets that hold the least number of rows whose share reaches `mass`, by trying them all."""
     n = len(held_out_scores)

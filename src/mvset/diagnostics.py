@@ -67,7 +67,7 @@ def warn_if_unconverged(reports: Sequence[SolveReport], tol: float) -> None:
             f"{len(failures)} solve(s) did not converge: KKT gap up to {worst:.2g} with tol={tol:.2g}. "
             f"{failures[0].value}",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
@@ -86,7 +86,7 @@ def warn_if_nu_too_small(nu: float, curve: MassVolumeCurve) -> None:
         f"nu={nu:g} is too small here: the unshifted one-class SVM holds {training_mass:.3f} of its training rows, "
         f"and must hold at most {least_mass:.3f} for its level sets to describe the masses asked for. "
         f"Try nu={suggested:g}.",
-        stacklevel=3,
+        stacklevel=4,
     )
 
 
@@ -98,7 +98,7 @@ def warn_if_unmeasured(curve: MassVolumeCurve, n_points: int, n_features: int) -
             f"fell into the set of mass {curve.masses[0]:.3g} at sigma={curve.sigma:.4g} ({_FEW_HITS} are needed): its "
             "volume, and a bandwidth chosen by volumes, mean little. Raise n_volume_points, use fewer columns, or give "
             "sigma.",
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
@@ -109,5 +109,5 @@ def warn_if_edge(sigma: float, sigmas: Sequence[float]) -> None:
         warnings.warn(
             f"The best bandwidth, sigma={sigma:.4g}, is the {side} of the {len(sigmas)} tried: a better one may lie "
             "beyond. Give sigma as a list that reaches further.",
-            stacklevel=3,
+            stacklevel=4,
         )

@@ -353,7 +353,8 @@ class MinimumVolumeSet(OutlierMixin, TransformerMixin, BaseEstimator):
         >>> bool(((model.level(X) <= 0.9) == (model.predict(X, mass=0.9) == 1)).all())
         True
         """
-        return self._level_sets.level(self.score_samples(X))
+        scores = self.score_samples(X)
+        return self._level_sets.level(scores)
 
     def offset(self, mass: float) -> float:
         """Offset of the set of a given mass.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,7 @@ def check_spread(estimator: Any, X: NDArray[np.float64]) -> None:
         warnings.warn(
             f"X is constant in {_named(estimator, np.flatnonzero(constant))}: volumes are measured across the other "
             "columns only. Drop what never changes.",
-            stacklevel=3,
+            stacklevel=4,
         )
     widest, narrowest = spread.max(), spread[~constant].min()
     if widest > _WILD_RATIO * narrowest:
@@ -56,7 +57,7 @@ def check_spread(estimator: Any, X: NDArray[np.float64]) -> None:
         warnings.warn(
             f"The columns of X differ in scale by a factor of {widest / narrowest:.0f} ({named}): one bandwidth cannot "
             "fit both. Standardise first, e.g. make_pipeline(StandardScaler(), ...).",
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
@@ -93,6 +94,6 @@ def candidate_sigmas(sigma: Any) -> NDArray[np.float64]:
 
 def checked_mass(mass: Any) -> float:
     """A mass given to a method."""
-    if not np.isscalar(mass) or not 0.0 < float(mass) < 1.0:  # type: ignore[arg-type]
+    if not isinstance(mass, Real) or not 0.0 < float(mass) < 1.0:
         raise ValueError(f"mass must be a number strictly between 0 and 1; got {mass!r}.")
-    return float(mass)  # type: ignore[arg-type]
+    return float(mass)

@@ -1,14 +1,17 @@
 """Step 4: held-out scores → one offset per mass.
 
 On one split, with m held-out scores s_1 >= … >= s_m, the set of mass β must hold the k best of them, where k is the
-least rank with k/m >= β. Any offset in (s_{k+1}, s_k] does; we take the middle. Averaged over splits rank by rank, these
-offsets are a decreasing table, and everything about mass is read off it: the offset of any mass, the level of any score.
+least rank with k/m >= β. Any offset in (s_{k+1}, s_k] does; we take the middle. Averaged over splits rank by rank,
+these offsets are a decreasing table, and everything about mass is read off it: the offset of any mass, the level of
+any score.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+_ROUNDING = 1e-12  # np.linspace(0, 1, 101)[15] is 0.15, and must mean fifteen of a hundred rows
 
 
 def offsets_by_rank(held_out_scores: ArrayLike) -> NDArray[np.float64]:
@@ -22,21 +25,24 @@ def offsets_by_rank(held_out_scores: ArrayLike) -> NDArray[np.float64]:
     return np.append(0.5 * (ranked[:-1] + ranked[1:]), ranked[-1])
 
 
+def _least_masses(n_ranks: int) -> NDArray[np.float64]:
+    """Least mass whose set needs rank k = 1…m: just above (k-1)/m, by more than the rounding errors of a mass."""
+    return np.append(0.0, np.arange(1, n_ranks) / n_ranks + _ROUNDING)
+
+
 def offset_at(ranked: NDArray[np.float64], mass: ArrayLike) -> NDArray[np.float64]:
     r"""Offset per mass: on each split :math:`P_{test}(f \ge \rho) \ge \beta` with no row to spare, then the mean.
 
     Paper: Fig. 2, inner loop, and the average in Fig. 3. Difference: its bisection stops anywhere in the interval of
     offsets that hold the same rows; an order statistic finds its middle.
     """
-    shares = np.arange(1, len(ranked) + 1) / len(ranked)
-    return np.asarray(ranked[np.searchsorted(shares, mass, side="left")])
+    return np.asarray(ranked[np.searchsorted(_least_masses(len(ranked)), mass, side="right") - 1])
 
 
 def level_at(ranked: NDArray[np.float64], scores: ArrayLike) -> NDArray[np.float64]:
     """Smallest mass whose set holds a point of this score; 1 for scores below every offset.
 
-    The offset jumps just after each share k/m, so the smallest mass is the next floating-point number after it:
-    ``level <= mass`` then holds exactly when ``score >= offset``.
+    ``level <= mass`` holds exactly when ``score >= offset``.
     """
     rank = np.searchsorted(-ranked, -np.asarray(scores, dtype=np.float64), side="left")
-    return np.where(rank == 0, 0.0, np.minimum(np.nextafter(rank / len(ranked), 2.0), 1.0))
+    return np.append(_least_masses(len(ranked)), 1.0)[rank]

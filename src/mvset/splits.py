@@ -17,7 +17,7 @@ class Split:
 
 
 def random_splits(n_rows: int, n_splits: int, test_size: float, rng: np.random.RandomState) -> list[Split]:
-    """Draw B random splits of equal sizes that hold out each row equally often, or once more than others.
+    """Draw B random splits of equal sizes that hold out each row equally often, up to one.
 
     Paper: first line of the loop over b in Fig. 3; 80 % train and 20 % held out in its experiments. Difference: its
     splits are independent. Each of ours is the same uniform draw, but together they are balanced, which takes away the
@@ -34,7 +34,10 @@ def random_splits(n_rows: int, n_splits: int, test_size: float, rng: np.random.R
     splits = []
     for _ in range(n_splits):
         if len(waiting) < n_held_out:
-            waiting = np.append(waiting, rng.permutation(np.setdiff1d(rows, waiting)))
+            # A new round; who still waits from the last one goes first, and in the new one last.
+            drawn = rng.permutation(n_rows)
+            again = np.isin(drawn, waiting)
+            waiting = np.concatenate([waiting, drawn[~again], drawn[again]])
         # Sorted indices cost nothing statistically and keep memory access in order.
         held_out, waiting = np.sort(waiting[:n_held_out]), waiting[n_held_out:]
         splits.append(Split(np.setdiff1d(rows, held_out), held_out))

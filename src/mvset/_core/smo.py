@@ -30,7 +30,7 @@ MAX_BLOCK = 1 << INDEX_BITS
 # will move again.
 _BLOCK_PRECISION = 0.1
 # and the last blocks to this share of the tolerance.
-_LAST_PRECISION = 0.8
+_LAST_PRECISION = 0.95
 
 
 @kernel
@@ -158,8 +158,26 @@ def add_rows(source, rows, weights, out):
 
 
 @kernel
+def _take_smallest(keys, bound, quota, taken):
+    """Mark the up to `quota` smallest keys below `bound`, ties in order."""
+    last = np.partition(keys, quota - 1)[quota - 1] if quota < keys.shape[0] else np.inf
+    limit = min(last, bound)
+    for p in range(keys.shape[0]):
+        if keys[p] < limit:
+            taken[p] = True
+            quota -= 1
+    if last < bound:
+        for p in range(keys.shape[0]):
+            if keys[p] == last:
+                taken[p] = True
+                quota -= 1
+                if quota == 0:
+                    return
+
+
+@kernel
 def _most_violating(gradient, alpha, upper, extremes, size):
-    """A block of variables: the lowest gradients that may grow and the highest that may shrink."""
+    """A block of variables: the lowest gradients that may grow and the highest that may shrink, in equal parts."""
     n = gradient.shape[0]
     grow = np.empty(n, np.float64)
     shrink = np.empty(n, np.float64)
@@ -167,24 +185,16 @@ def _most_violating(gradient, alpha, upper, extremes, size):
         grow[p] = gradient[p] if alpha[p] < upper[p] else np.inf
         shrink[p] = -gradient[p] if alpha[p] > 0.0 else np.inf
     smallest, largest = extremes
-    half = size // 2
-    last_grow, last_shrink = largest, -smallest
-    if n > half:
-        last_grow = min(last_grow, np.partition(grow, half)[half])
-        last_shrink = min(last_shrink, np.partition(shrink, half)[half])
-    chosen = np.empty(size, np.int64)
-    count = 0
-    for p in range(n):
-        extreme = grow[p] == smallest or -shrink[p] == largest
-        if count < size and (extreme or grow[p] < last_grow or shrink[p] < last_shrink):
-            chosen[count] = p
-            count += 1
-    return chosen[:count]
+    taken = np.zeros(n, np.bool_)
+    half = max(1, size // 2)
+    _take_smallest(grow, largest, half, taken)
+    _take_smallest(shrink, -smallest, half, taken)
+    return np.flatnonzero(taken)
 
 
 @kernel
 def solve(source, upper, alpha, gradient, room, tol, max_iter):
-    """Solve one dual in place, from a feasible `alpha` and its `gradient` = Kα, in blocks of at most sqrt(len(room)).
+    """Solve one dual in place, from a feasible `alpha` and its `gradient` = Kα, in blocks of up to sqrt(len(room)).
 
     Returns (pair steps, KKT gap). It stops short of `tol` when `max_iter` is reached or when float32 can resolve no
     further step.

@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # for `import reference`
+
+from mvset.datasets import boston, paper_mixture, two_moons
+
+TABLES = {
+    "moons": lambda: two_moons(400, random_state=0),
+    "boston": boston,
+    "mixture2": lambda: paper_mixture(2).sample(500, random_state=0),
+    "mixture4": lambda: paper_mixture(4).sample(500, random_state=0),
+    "mixture8": lambda: paper_mixture(8).sample(500, random_state=0),
+    "outliers": lambda: paper_mixture(2, outlier_share=0.05).sample(500, random_state=0),
+}
+
+
+@pytest.fixture(scope="session", params=TABLES)
+def table(request):
+    """Every table of the paper, small."""
+    return TABLES[request.param]()

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import re
+import warnings
+
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from mvset import MinimumVolumeSet
+from mvset.datasets import paper_mixture, two_moons
+
+
+@pytest.mark.parametrize(("mass", "nu"), [(0.95, 0.05), (0.6, 0.4), (0.95, 0.1)])
+def test_the_condition_on_nu_is_checked_and_the_advice_works(mass, nu):
+    X = paper_mixture().sample(500, random_state=0)
+    with pytest.warns(UserWarning, match=rf"nu={nu:g} is too small here.*Try nu=") as caught:
+        MinimumVolumeSet(mass, nu=nu, sigma=1.0, n_splits=3, random_state=0).fit(X)
+    assert caught[0].filename == __file__
+    suggested = float(re.search(r"Try nu=([0-9.]+)\.", str(caught[0].message))[1])
+    assert suggested > nu
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MinimumVolumeSet(mass, nu=suggested, sigma=1.0, n_splits=3, random_state=0).fit(X)
+
+
+def test_no_warning_on_ordinary_data():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MinimumVolumeSet(random_state=0).fit(paper_mixture().sample(500, random_state=0))
+
+
+def test_unconverged_solves_warn_once_with_the_gap():
+    with pytest.warns(ConvergenceWarning, match=r"solve\(s\) did not converge: KKT gap up to [0-9.e-]+") as caught:
+        MinimumVolumeSet(sigma=[0.4, 0.5], n_splits=3, max_iter=3, random_state=0).fit(two_moons(300, random_state=0))
+    assert len([w for w in caught if w.category is ConvergenceWarning]) == 1
+
+
+def test_unmeasured_volumes_warn():
+    X = paper_mixture(15).sample(400, random_state=0)
+    with pytest.warns(UserWarning, match="n_volume_points=10000 points in the box around the 15 columns"):
+        MinimumVolumeSet(sigma=3.0, n_splits=2, random_state=0).fit(X)
+
+
+def test_best_bandwidth_on_the_edge_warns():
+    with pytest.warns(UserWarning, match="is the smallest of the 3 tried"):
+        MinimumVolumeSet(sigma=[1, 2, 3], n_splits=2, random_state=0).fit(two_moons(300, random_state=0))

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import reference
+from mvset import MinimumVolumeSet
+from mvset.curves import mass_grid
+from mvset.datasets import boston, paper_mixture, two_moons
+from mvset.splits import random_splits
+from mvset.volumes import draw_box_probe
+
+MASSES = (0.05, 0.3, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X = two_moons(400, random_state=0)
+    return MinimumVolumeSet(random_state=0).fit(X), X
+
+
+# ---------------------------------------------------------------- the method
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # eight dimensions, few hits; hopeless bandwidths
+@pytest.mark.parametrize("n_splits", [1, 3])
+def test_areas_agree_with_a_plain_scikit_learn_loop(n_splits, table):
+    """Same splits, same points, every bandwidth, the hopelessly narrow ones included."""
+    sigmas = np.geomspace(0.01, 10, 13)
+    rng = np.random.RandomState(0)
+    splits = random_splits(len(table), n_splits, 0.2, rng)
+    probe = draw_box_probe(table, 2000, rng)
+    masses = mass_grid(0.95, 0.04, 10)
+    model = MinimumVolumeSet(sigma=sigmas, n_splits=n_splits, n_volume_points=2000, random_state=0).fit(table)
+    for sigma, curve in zip(sigmas, model.curves_, strict=True):
+        _, area = reference.fit(table, splits, sigma, masses, probe.points, np.exp(probe.log_volume))
+        # One point of 2000 on the other side of a border moves a small area by more than 0.2 %.
+        one_point = np.exp(probe.log_volume) / 2000 * (masses[-1] - masses[0])
+        assert curve.area == pytest.approx(area, rel=0.002, abs=1.5 * one_point)
+        assert curve.sigma == sigma
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_boston_as_in_the_paper(seed):
+    """Section III-E: sigma = 0.42, masses 0.91 and 0.95. The areas of 0.285 and 0.423 are the same within noise."""
+    X = boston()
+    grid = np.linspace(0.01, 4, 30)
+    chosen = MinimumVolumeSet(sigma=grid, n_splits=25, random_state=seed).fit(X)
+    assert round(chosen.sigma_, 3) in (0.285, 0.423)
+    model = MinimumVolumeSet(sigma=grid[3], n_splits=25, random_state=seed).fit(X)
+    assert np.mean(model.predict(X, mass=0.9) == 1) == pytest.approx(0.91, abs=0.01)
+    assert np.mean(model.predict(X) == 1) == pytest.approx(0.95, abs=0.01)
+
+
+def test_two_moons_as_in_the_paper():
+    """Section III-D: sigma = 0.15, mass 0.96."""
+    X = two_moons(2000, random_state=0)
+    model = MinimumVolumeSet(sigma=np.linspace(0.01, 0.5, 30), n_splits=25, n_jobs=-1, random_state=0).fit(X)
+    assert 0.13 <= model.sigma_ <= 0.18
+    assert 0.955 <= np.mean(model.predict(X) == 1) <= 0.965
+
+
+def test_mass_on_new_rows():
+    """Mean over 20 samples of 500 rows: 0.95 within 0.005; the standard error of the mean is 0.0022."""
+    mixture = paper_mixture()
+    fresh = mixture.sample(20_000, random_state=999)
+    masses = [
+        np.mean(MinimumVolumeSet(sigma=0.8, random_state=seed).fit(mixture.sample(500, seed)).predict(fresh) == 1)
+        for seed in range(20)
+    ]
+    assert np.mean(masses) == pytest.approx(0.95, abs=0.005)
+    assert np.std(masses) < 0.016  # 0.0095 expected
+
+
+def test_volume_is_close_to_the_truth():
+    """Its standard deviation is 3.7 %: dV/dmass = 4 pi / 0.05 times that of the mass, 0.005, and 0.6 of Monte Carlo."""
+    mixture = paper_mixture()
+    model = MinimumVolumeSet(random_state=0).fit(mixture.sample(2000, random_state=1))
+    assert model.volume_.value == pytest.approx(mixture.volume(0.95).value, rel=3 * 0.037)
+
+
+def test_one_split_is_the_first_algorithm_of_the_paper():
+    """The held-out rows of the only split hold exactly the share asked for."""
+    X = two_moons(500, random_state=0)
+    model = MinimumVolumeSet(n_splits=1, sigma=0.3, random_state=7).fit(X)
+    held_out = X[random_splits(500, 1, 0.2, np.random.RandomState(7))[0].held_out]
+    for mass in (0.5, 0.9, 0.95, 0.99):
+        assert np.mean(model.predict(held_out, mass=mass) == 1) == mass
+
+
+# ---------------------------------------------------------------- the interface
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_sets_are_nested(table):
+    """Every pair of masses, on the rows and on points all over the box."""
+    model = MinimumVolumeSet(n_splits=3, random_state=0).fit(table)
+    points = np.vstack([table, draw_box_probe(2 * table, 2000, np.random.RandomState(1)).points])
+    inside = {mass: model.predict(points, mass=mass) == 1 for mass in MASSES}
+    for smaller, larger in itertools.combinations(MASSES, 2):
+        assert not (inside[smaller] & ~inside[larger]).any()
+        assert model.offset(smaller) >= model.offset(larger)
+        assert model.volume(smaller).value <= model.volume(larger).value
+
+
+@given(first=st.floats(0.001, 0.999), second=st.floats(0.001, 0.999))
+@settings(max_examples=50, deadline=None)
+def test_any_two_masses_are_nested_and_levels_tell_membership(fitted, first, second):
+    model, X = fitted
+    smaller, larger = sorted((first, second))
+    inside_smaller, inside_larger = model.predict(X, mass=smaller) == 1, model.predict(X, mass=larger) == 1
+    assert not (inside_smaller & ~inside_larger).any()
+    np.testing.assert_array_equal(model.level(X) <= smaller, inside_smaller)
+
+
+def test_decision_is_score_minus_offset_exactly(fitted):
+    model, X = fitted
+    np.testing.assert_array_equal(model.decision_function(X), model.score_samples(X) - model.offset_)
+    np.testing.assert_array_equal(model.decision_function(X, mass=0.7), model.score_samples(X) - model.offset(0.7))
+    np.testing.assert_array_equal(model.predict(X), np.where(model.decision_function(X) >= 0, 1, -1))
+    assert model.offset_ == model.offset(model.mass)
+    assert model.volume_ == model.volume(model.mass)
+
+
+def test_levels_are_monotone_in_the_score_and_defined_everywhere(fitted):
+    model, X = fitted
+    points = np.vstack([X, [[1e3, 1e3], [1e300, -1e300]]])
+    order = np.argsort(model.score_samples(points))
+    levels = model.level(points)
+    assert (np.diff(levels[order]) <= 0).all()
+    assert levels.min() >= 0
+    np.testing.assert_array_equal(levels[-2:], 1.0)
+
+
+def test_levels_of_new_rows_are_close_to_uniform():
+    mixture = paper_mixture()
+    model = MinimumVolumeSet(random_state=0, sigma=0.8, nu=0.8).fit(mixture.sample(2000, random_state=0))
+    levels = model.level(mixture.sample(20_000, random_state=1))
+    for mass in (0.3, 0.5, 0.8, 0.95):
+        assert np.mean(levels <= mass) == pytest.approx(mass, abs=0.04)
+
+
+def test_attributes(fitted):
+    model, X = fitted
+    assert model.dual_coef_.shape == (1, len(model.support_vectors_))
+    assert model.dual_coef_.sum() == pytest.approx(1.0)
+    assert model.sigma_ in [curve.sigma for curve in model.curves_]
+    assert [curve.sigma for curve in model.curves_] == sorted(curve.sigma for curve in model.curves_)
+    np.testing.assert_allclose(model.masses_, np.linspace(0.91, 0.99, 10))
+    scores = reference.expansion(X, model.support_vectors_, model.dual_coef_[0], model.sigma_)
+    np.testing.assert_allclose(model.score_samples(X), scores, rtol=1e-10)
+    best = next(curve for curve in model.curves_ if curve.sigma == model.sigma_)
+    np.testing.assert_array_equal(best.offsets, [model.offset(mass) for mass in model.masses_])
+    np.testing.assert_array_equal(best.volumes, [model.volume(mass).value for mass in model.masses_])
+    assert model.n_iter_ >= 1
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+def test_results_do_not_depend_on_n_jobs(n_jobs):
+    X = two_moons(1500, random_state=0)
+    expected = MinimumVolumeSet(sigma=[0.1, 0.2, 0.4], n_splits=3, random_state=0).fit(X)
+    model = MinimumVolumeSet(sigma=[0.1, 0.2, 0.4], n_splits=3, random_state=0, n_jobs=n_jobs).fit(X)
+    np.testing.assert_array_equal(model.score_samples(X), expected.score_samples(X))
+    np.testing.assert_array_equal([c.area for c in model.curves_], [c.area for c in expected.curves_])
+    assert model.offset_ == expected.offset_
+
+
+def test_automatic_grid_extends_beyond_its_edge():
+    """Uniform rows in a disc: the best bandwidth is about as wide as the disc itself."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    X *= (np.sqrt(rng.uniform(size=300)) / np.linalg.norm(X, axis=1))[:, None]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = MinimumVolumeSet(random_state=0).fit(X)
+    first_grid_end = np.sqrt(X.var(axis=0).sum())
+    assert model.curves_[-1].sigma > 1.5 * first_grid_end or model.sigma_ < first_grid_end
+
+
+def test_verbose_goes_to_stderr(capsys):
+    MinimumVolumeSet(sigma=[0.3, 0.5], n_splits=2, random_state=0, verbose=True).fit(two_moons(200, random_state=0))
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "2 of 2" in captured.err

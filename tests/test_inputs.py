@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse
+from sklearn.exceptions import NotFittedError
+
+from mvset import MinimumVolumeSet, OneClassSVM
+from mvset.datasets import two_moons
+
+X = two_moons(120, random_state=0)
+
+
+def fit(X, **parameters):
+    return MinimumVolumeSet(**{"sigma": 0.5, "n_splits": 2, "random_state": 0, **parameters}).fit(X)
+
+
+def spoiled(value):
+    Z = X.copy()
+    Z[[3, 7], 1] = value
+    return Z
+
+
+# ---------------------------------------------------------------- refused, with advice
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_missing_and_infinite_values_name_the_column(value):
+    with pytest.raises(ValueError, match=r"NaN or infinity in column 1 \(2 of 120 rows\). Drop these rows, or impute"):
+        fit(spoiled(value))
+    with pytest.raises(ValueError, match=r"NaN or infinity in column 'load'"):
+        fit(pd.DataFrame(spoiled(value), columns=["speed", "load"]))
+    with pytest.raises(ValueError, match="NaN or infinity in column 1"):
+        fit(X).predict(spoiled(value))
+
+
+@pytest.mark.parametrize(
+    ("table", "match"),
+    [
+        (np.empty((0, 2)), "0 sample"),
+        (X[:1], "1 sample"),
+        (X[:2], r"n_samples=2 rows with test_size=0.2"),
+        (X[:, 0], "Reshape your data"),
+        (np.ones((50, 3)), "All 50 rows of X are equal"),
+        (np.array([["a", "b"]] * 20), "X holds text"),
+        (pd.DataFrame({"speed": X[:, 0], "city": ["x"] * 120}), "'city' of X are not numeric. Drop them, or encode"),
+        (pl.DataFrame({"speed": X[:, 0], "city": ["x"] * 120}), "'city' of X are not numeric"),
+        (pd.DataFrame({"speed": X[:, 0], "at": pd.date_range("2026-01-01", periods=120)}), "'at' of X are not numeric"),
+    ],
+    ids=["empty", "one row", "two rows", "one dimension", "equal rows", "text", "pandas", "polars", "dates"],
+)
+def test_tables_that_cannot_work(table, match):
+    with pytest.raises(ValueError, match=match):
+        fit(table)
+
+
+def test_sparse_matrices():
+    with pytest.raises(TypeError, match="dense"):
+        fit(scipy.sparse.csr_matrix(X))
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("mass", 0.0), ("mass", 1.0), ("mass", -1), ("mass", 95), ("mass", "0.9"),
+        ("nu", 0.0), ("nu", 1.1), ("sigma", 0.0), ("sigma", -1.0), ("sigma", "wide"),
+        ("n_splits", 0), ("test_size", 0.0), ("test_size", 1.0), ("mass_margin", 0.0), ("n_masses", 1),
+        ("n_volume_points", 0), ("tol", 0.0), ("max_iter", -2), ("n_jobs", 1.5),
+    ],
+)  # fmt: skip
+def test_parameters_out_of_range(parameter, value):
+    with pytest.raises(ValueError, match=f"The '{parameter}' parameter of MinimumVolumeSet must be"):
+        fit(X, **{parameter: value})
+
+
+@pytest.mark.parametrize("sigma", [[], [0.1, -1.0], [0.1, np.nan], [[0.1, 0.2]]])
+def test_bad_lists_of_bandwidths(sigma):
+    with pytest.raises(ValueError, match="sigma must be 'auto', a positive number or a list"):
+        fit(X, sigma=sigma)
+
+
+@pytest.mark.parametrize("mass", [0, 1, 1.5, -0.1, np.nan, "half", [0.5]])
+def test_bad_masses_in_methods(mass):
+    model = fit(X)
+    for method in (model.offset, model.volume, lambda m: model.predict(X, mass=m)):
+        with pytest.raises(ValueError, match="mass must be a number strictly between 0 and 1"):
+            method(mass)
+
+
+def test_unfitted():
+    for method in ("predict", "decision_function", "score_samples", "level", "transform"):
+        with pytest.raises(NotFittedError):
+            getattr(MinimumVolumeSet(), method)(X)
+    for method in ("offset", "volume"):
+        with pytest.raises(NotFittedError):
+            getattr(MinimumVolumeSet(), method)(0.5)
+    with pytest.raises(NotFittedError):
+        MinimumVolumeSet().get_feature_names_out()
+    with pytest.raises(NotFittedError):
+        OneClassSVM().predict(X)
+
+
+def test_other_features_at_predict():
+    with pytest.raises(ValueError, match="X has 3 features, but MinimumVolumeSet is expecting 2"):
+        fit(X).predict(np.ones((4, 3)))
+    model = fit(pd.DataFrame(X, columns=["speed", "load"]))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(pd.DataFrame(X, columns=["speed", "weight"]))
+
+
+# ---------------------------------------------------------------- accepted
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [np.asfortranarray, lambda Z: Z.tolist(), lambda Z: np.ascontiguousarray(Z[::-1])[::-1]],
+    ids=["fortran", "list", "strided"],
+)
+def test_layouts_do_not_matter(convert):
+    np.testing.assert_array_equal(fit(convert(X)).score_samples(convert(X)), fit(X).score_samples(X))
+
+
+def test_float32_and_integers():
+    single = X.astype(np.float32)
+    np.testing.assert_array_equal(fit(single).score_samples(single), fit(single.astype(float)).score_samples(single))
+    whole = np.round(10 * X).astype(int)
+    np.testing.assert_array_equal(
+        fit(whole, sigma=5.0).predict(whole), fit(whole.astype(float), sigma=5.0).predict(whole)
+    )
+
+
+def test_read_only_memory_map(tmp_path):
+    np.save(tmp_path / "rows.npy", X)
+    mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    np.testing.assert_array_equal(fit(mapped).score_samples(mapped), fit(X).score_samples(X))
+
+
+def test_input_is_not_changed():
+    before = X.copy()
+    fit(X).predict(X)
+    np.testing.assert_array_equal(X, before)
+
+
+def test_one_column():
+    model = MinimumVolumeSet(random_state=0).fit(np.random.default_rng(0).normal(size=(500, 1)))
+    assert model.volume_.value == pytest.approx(2 * 1.96, rel=0.1)
+
+
+def test_many_duplicates():
+    repeated = np.repeat(X[:60], 20, axis=0)
+    model = fit(repeated)
+    assert np.isfinite(model.score_samples(repeated)).all()
+    assert 0.9 < np.mean(model.predict(repeated) == 1) <= 1.0
+
+
+def test_fewer_distinct_rows_than_a_block_of_ties():
+    """Thousands of rows on a handful of values: the solver sees nothing but ties."""
+    rows = np.random.RandomState(0).randint(3, size=(3000, 2)).astype(float)
+    svm = OneClassSVM(nu=0.4, sigma=0.3).fit(rows)
+    assert svm.dual_coef_.sum() == pytest.approx(0.4 * 3000, rel=1e-5)
+
+
+def test_constant_column_warns_and_works():
+    with pytest.warns(UserWarning, match="constant in column 1: volumes are measured across the other columns"):
+        model = fit(np.column_stack([X[:, 0], np.ones(120), X[:, 1]]))
+    assert model.volume_.value == pytest.approx(fit(X).volume_.value, rel=0.1)
+
+
+def test_wild_scales_warn():
+    with pytest.warns(UserWarning, match=r"factor of .* \(columns 'mm', 'km'\).*StandardScaler"):
+        fit(pd.DataFrame({"km": X[:, 0], "mm": 1e6 * X[:, 1]}), sigma=5e5)
+
+
+def test_far_from_the_origin():
+    np.testing.assert_allclose(fit(X + 1e7).score_samples(X + 1e7), fit(X).score_samples(X), rtol=1e-4)
+
+
+def test_empty_batch_at_predict():
+    with pytest.raises(ValueError, match="0 sample"):
+        fit(X).predict(np.empty((0, 2)))
