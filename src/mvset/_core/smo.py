@@ -201,6 +201,8 @@ def solve(source, upper, alpha, gradient, room, tol, max_iter):
     """
     n = gradient.shape[0]
     block = int(np.sqrt(room.shape[0]))
+    for p in range(n):
+        alpha[p] = _f32(alpha[p])  # what is at a bound in the blocks must be at it here
     iterations = 0
     while True:
         smallest = np.inf
@@ -235,7 +237,7 @@ def solve(source, upper, alpha, gradient, room, tol, max_iter):
         count = 0
         for s in range(q):
             p = chosen[s]
-            if small_alpha[s] != _f32(alpha[p]):
+            if small_alpha[s] != alpha[p]:
                 moved[count] = p
                 change[count] = small_alpha[s] - alpha[p]
                 alpha[p] = small_alpha[s]
