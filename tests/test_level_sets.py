@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import reference
 from mvset.dual import solve_duals
 from mvset.gram import gaussian_gram
-from mvset.level_sets import KernelExpansion, aggregate, held_out_scores, kernel_expansion
+from mvset.level_sets import KernelExpansion, aggregate, kernel_expansion
 from mvset.parallel import thread_map
 from mvset.splits import random_splits
 
@@ -57,5 +58,13 @@ def test_aggregate_is_the_mean_of_the_models(table):
 def test_hopeless_bandwidth_has_offset_zero_and_holds_the_whole_space():
     X = np.random.default_rng(0).normal(size=(200, 2))
     splits, duals = solved(X, 1e-4, 3)
-    assert (held_out_scores(X, splits, duals, 1e-4) == 0).all()
-    assert aggregate(X, splits, duals, 1e-4).offset(0.95) == 0.0
+    for dtype in (np.float32, np.float64):
+        assert (aggregate(X, splits, duals, 1e-4, dtype).offsets == 0).all()
+
+
+@pytest.mark.parametrize("sigma", [0.1, 0.5, 3.0])
+def test_float32_ranks_like_float64(sigma, table):
+    splits, duals = solved(table, sigma, 3)
+    single, double = (aggregate(table, splits, duals, sigma, dtype) for dtype in (np.float32, np.float64))
+    np.testing.assert_allclose(single.function(table), double.function(table), rtol=2e-5)
+    np.testing.assert_allclose(single.offsets, double.offsets, rtol=2e-5)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -26,21 +25,11 @@ from mvset.diagnostics import (
 from mvset.dual import solve_duals
 from mvset.gram import gaussian_gram
 from mvset.inputs import candidate_sigmas, check_spread, checked_mass, validated_rows
-from mvset.level_sets import KernelLevelSets, aggregate
+from mvset.level_sets import aggregate
 from mvset.parallel import thread_map
-from mvset.selection import select_bandwidth
+from mvset.selection import describes_masses, select_bandwidth
 from mvset.splits import random_splits
 from mvset.volumes import VolumeEstimate, draw_box_probe, volume_estimate
-
-
-@dataclass(frozen=True)
-class _Candidate:
-    """What is kept of one bandwidth."""
-
-    level_sets: KernelLevelSets
-    curve: MassVolumeCurve
-    probe_scores: NDArray[np.float64]
-    report: SolveReport
 
 
 class MinimumVolumeSet(OutlierMixin, TransformerMixin, BaseEstimator):
@@ -62,8 +51,10 @@ class MinimumVolumeSet(OutlierMixin, TransformerMixin, BaseEstimator):
         ν of the one-class SVM, in (0, 1]. It bounds the share of training rows outside the *unshifted* set, which must
         exceed ``1 - mass + mass_margin``; it does not set the mass. A warning says when to raise it.
     sigma : "auto", float or array-like of float, default="auto"
-        Bandwidth σ of the kernel :math:`\exp(-|x-y|^2 / 2\sigma^2)`. "auto" tries a grid made from the rows and extends
-        it when the best value sits on its edge; an array gives the candidates; a number is taken as it is.
+        Bandwidth σ of the kernel :math:`\exp(-|x-y|^2 / 2\sigma^2)`. "auto" tries a grid from the global scale of the
+        rows down to their nearest-neighbour scale, or to where bandwidths get too narrow to describe the masses asked
+        for, and extends it when the best value sits on its edge; an array gives the candidates; a number is taken as it
+        is.
     n_splits : int, default=10
         Number B of random splits averaged. 1 gives the paper's first algorithm.
     test_size : float, default=0.2
@@ -212,7 +203,8 @@ class MinimumVolumeSet(OutlierMixin, TransformerMixin, BaseEstimator):
         automatic = isinstance(self.sigma, str)
         sigmas = bandwidth_grid(X, rng) if automatic else candidate_sigmas(self.sigma)
 
-        candidates: list[_Candidate] = []
+        curves: list[MassVolumeCurve] = []
+        reports: list[SolveReport] = []
         rounds = 0
         with thread_map(self.n_jobs) as run:
             while len(sigmas):
@@ -223,34 +215,39 @@ class MinimumVolumeSet(OutlierMixin, TransformerMixin, BaseEstimator):
                     duals = solve_duals(
                         gram, splits, nu=self.nu, tol=self.tol, max_iter=self.max_iter, starts=duals, run=run
                     )
-                    level_sets = aggregate(X, splits, duals, sigma, run)
-                    probe_scores = level_sets.function(probe.points, run)
-                    report = SolveReport.of(duals)
-                    curve = mass_volume_curve(level_sets, masses, probe, probe_scores, report.training_mass)
-                    candidates.append(_Candidate(level_sets, curve, probe_scores, report))
-                candidates.sort(key=lambda candidate: candidate.curve.sigma)
-                best = select_bandwidth([candidate.curve for candidate in candidates])
-                tried = [candidate.curve.sigma for candidate in candidates]
-                sigmas = extend_grid(tried, best, rounds) if automatic else np.empty(0)
+                    level_sets = aggregate(X, splits, duals, sigma, np.float32, run)
+                    scores = level_sets.function(probe.points, run)
+                    reports.append(SolveReport.of(duals))
+                    curves.append(mass_volume_curve(level_sets, masses, probe, scores, reports[-1].training_mass))
+                    if select_bandwidth(curves) == len(curves) - 1:
+                        best_duals, best_report = duals, reports[-1]
+                    elif automatic and not describes_masses(curves[-1]):
+                        break  # narrower ones fail the condition on nu all the more
+                curves.sort(key=lambda curve: curve.sigma)
+                best = select_bandwidth(curves)
+                sigmas = extend_grid([curve.sigma for curve in curves], best, rounds) if automatic else np.empty(0)
                 rounds += 1
+            # The set chosen, once more in full precision.
+            level_sets = aggregate(X, splits, best_duals, curves[best].sigma, np.float64, run)
+            scores = level_sets.function(probe.points, run)
+        curves[best] = mass_volume_curve(level_sets, masses, probe, scores, best_report.training_mass)
 
-        chosen = candidates[best]
-        self.curves_ = [candidate.curve for candidate in candidates]
+        self.curves_ = curves
         self.masses_ = masses
-        self.sigma_ = chosen.curve.sigma
-        self.n_iter_ = chosen.report.iterations
-        self.support_vectors_ = chosen.level_sets.function.centres
-        self.dual_coef_ = chosen.level_sets.function.weights[np.newaxis]
-        self._level_sets = chosen.level_sets
-        self._probe_scores = np.sort(chosen.probe_scores)
+        self.sigma_ = curves[best].sigma
+        self.n_iter_ = best_report.iterations
+        self.support_vectors_ = level_sets.function.centres
+        self.dual_coef_ = level_sets.function.weights[np.newaxis]
+        self._level_sets = level_sets
+        self._probe_scores = np.sort(scores)
         self._log_box_volume = probe.log_volume
         self.offset_ = self.offset(self.mass)
         self.volume_ = self.volume(self.mass)
 
-        warn_if_unconverged([candidate.report for candidate in candidates], self.tol)
-        warn_if_nu_too_small(self.nu, chosen.curve)
-        warn_if_unmeasured(chosen.curve, len(self._probe_scores), X.shape[1])
-        warn_if_edge(self.sigma_, [curve.sigma for curve in self.curves_])
+        warn_if_unconverged(reports, self.tol)
+        warn_if_nu_too_small(self.nu, curves[best])
+        warn_if_unmeasured(curves[best], len(scores), X.shape[1])
+        warn_if_edge(self.sigma_, [curve.sigma for curve in curves])
         return self
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:

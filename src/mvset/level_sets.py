@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,23 +23,26 @@ _NEGLIGIBLE = 1e-8  # of the border's score
 class KernelExpansion:
     r"""The function :math:`x \mapsto \sum_j c_j k_\sigma(x, x_j)` with its centres x_j and weights c_j.
 
-    Evaluated in float64: far from the data its values fall below the range of float32 but still order points.
-    `origin` is subtracted from everything first, for accuracy far from zero.
+    `origin` is subtracted from everything first, for accuracy far from zero. `dtype` is the precision of evaluation:
+    float32 is enough to rank bandwidths; in float64 values far from the data, below the range of float32, still order
+    points.
     """
 
     centres: NDArray[np.float64]
     weights: NDArray[np.float64]
     sigma: float
     origin: NDArray[np.float64]
+    dtype: type = np.float64
 
     def __call__(self, X: NDArray[np.float64], run: Map = map) -> NDArray[np.float64]:
         """Values at the rows of X; no row's value depends on the others or on how many threads `run` uses."""
-        scaled_centres = np.ascontiguousarray(scaled_columns(self.centres, self.origin, self.sigma).T)
+        scaled_centres = np.ascontiguousarray(scaled_columns(self.centres, self.origin, self.sigma, self.dtype).T)
+        weights: NDArray[Any] = self.weights.astype(self.dtype)
 
-        def values(start: int) -> NDArray[np.float64]:
-            points = scaled_columns(X[start : start + _CHUNK], self.origin, self.sigma)
-            out = np.empty(points.shape[1])
-            expansion(points, scaled_centres, self.weights, out)
+        def values(start: int) -> NDArray[Any]:
+            points = scaled_columns(X[start : start + _CHUNK], self.origin, self.sigma, self.dtype)
+            out: NDArray[Any] = np.empty(points.shape[1], self.dtype)
+            expansion(points, scaled_centres, weights, out)
             return out
 
         return np.concatenate([np.empty(0), *run(values, range(0, len(X), _CHUNK))])
@@ -60,33 +64,38 @@ class KernelLevelSets:
         return level_at(self.offsets, scores)
 
 
-def kernel_expansion(X: NDArray[np.float64], coefficients: NDArray[np.float64], sigma: float) -> KernelExpansion:
+def kernel_expansion(
+    X: NDArray[np.float64], coefficients: NDArray[np.float64], sigma: float, dtype: type = np.float64
+) -> KernelExpansion:
     """Expansion over the rows of X with non-zero coefficients."""
     support = np.flatnonzero(coefficients)
-    return KernelExpansion(X[support], coefficients[support], sigma, X.mean(axis=0))
+    return KernelExpansion(X[support], coefficients[support], sigma, X.mean(axis=0), dtype)
 
 
-def held_out_scores(
-    X: NDArray[np.float64], splits: Sequence[Split], duals: Sequence[Dual], sigma: float, run: Map = map
-) -> NDArray[np.float64]:
-    """f_b at the held-out rows of every split, one row per split.
+def _held_out_score(X: NDArray[np.float64], split: Split, dual: Dual, sigma: float, dtype: type) -> NDArray[np.float64]:
+    """f_b at the held-out rows of one split.
 
-    A score far below that on the border of the set is rounded to what float64 can hold beside it, zero in the end: the
-    training rows say nothing there. At a hopelessly narrow bandwidth the offsets then are zero, the sets the whole box,
-    and their area rejects it, where a union of tiny balls would look small while it covers every row.
+    In float32 the solver has it already: its gradient. A score far below that on the border of the set is rounded to
+    what float64 can hold beside it, zero in the end: the training rows say nothing there. At a hopelessly narrow
+    bandwidth the offsets then are zero, the sets the whole box, and their area rejects it, where a union of tiny balls
+    would look small while it covers every row.
     """
-
-    def scores(split: Split, dual: Dual) -> NDArray[np.float64]:
+    total, border = dual.alpha.sum(), dual.rho
+    if dtype is np.float32:
+        values = dual.gradient[split.held_out] / total
+    else:
         values = kernel_expansion(X, dual.coefficients, sigma)(X[split.held_out])
-        total, border = dual.alpha.sum(), dual.rho
-        rounded = ((total * values - border) + border) / total
-        return np.where(total * values > _NEGLIGIBLE * border, values, rounded)
-
-    return np.array(list(run(scores, splits, duals)))
+    rounded = ((total * values - border) + border) / total
+    return np.asarray(np.where(total * values > _NEGLIGIBLE * border, values, rounded))
 
 
 def aggregate(
-    X: NDArray[np.float64], splits: Sequence[Split], duals: Sequence[Dual], sigma: float, run: Map = map
+    X: NDArray[np.float64],
+    splits: Sequence[Split],
+    duals: Sequence[Dual],
+    sigma: float,
+    dtype: type = np.float64,
+    run: Map = map,
 ) -> KernelLevelSets:
     r"""Mean of the models of all splits: :math:`F^B = \frac1B \sum_b (f_b - \hat\rho^b)`.
 
@@ -94,5 +103,5 @@ def aggregate(
     the mean of the ρ_b, so its cost is that of the union of the support vectors whatever B is.
     """
     coefficients = np.mean([dual.coefficients for dual in duals], axis=0)
-    scores = held_out_scores(X, splits, duals, sigma, run)
-    return KernelLevelSets(kernel_expansion(X, coefficients, sigma), offsets_by_rank(scores))
+    scores = list(run(lambda split, dual: _held_out_score(X, split, dual, sigma, dtype), splits, duals))
+    return KernelLevelSets(kernel_expansion(X, coefficients, sigma, dtype), offsets_by_rank(scores))

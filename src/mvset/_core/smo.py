@@ -92,17 +92,20 @@ def _copy_row(source, chosen, p, rows):
 
 
 @kernel
-def _solve_block(source, chosen, problem, rows, tol, max_iter):
-    """SMO on the chosen variables alone, in place; returns the number of pair steps. `rows` is room for their Gram."""
+def _solve_block(source, chosen, problem, rows, copied, tol, max_iter):
+    """SMO on the chosen variables alone, in place; returns the number of pair steps.
+
+    `rows` is room for their Gram matrix; a row is `copied` into it when first needed, and many never are.
+    """
     gradient, alpha, upper = problem
     q = gradient.shape[0]
-    copied = np.zeros(q, np.bool_)  # a row is copied when first needed: many never are
     up = np.empty(q, np.float32)  # zero where the variable may grow, huge where it may not
     down = np.empty(q, np.float32)  # zero where it may shrink
     for p in range(q):
         up[p] = _f32(0.0) if alpha[p] < upper[p] else _HUGE
         down[p] = _f32(0.0) if alpha[p] > _f32(0.0) else _HUGE
-    rows[0] = 0.0  # the first pass moves nothing, along any finite row
+    if not copied[0]:
+        rows[0] = 0.0  # the first pass moves nothing, along any finite row
     pair = (0, 0)
     step = _f32(0.0)
     reference = _f32(0.0)
@@ -216,6 +219,10 @@ def solve(source, upper, alpha, gradient, room, tol, max_iter):
         if not gap >= tol or iterations >= max_iter:
             return iterations, gap
         chosen = _most_violating(gradient, alpha, upper, (smallest, largest), block)
+        whole = 2 * chosen.shape[0] > n and n <= MAX_BLOCK and source[1].shape[0] > 0
+        if whole:
+            # More than half of all variables: longer rows cost less than copying them.
+            chosen = np.arange(n)
         q = chosen.shape[0]
         # Gradients relative to the middle of the gap: float32 then spends its digits on what is left to do.
         middle = 0.5 * (smallest + largest)
@@ -228,9 +235,12 @@ def solve(source, upper, alpha, gradient, room, tol, max_iter):
             small_upper[s] = upper[chosen[s]]
         target = _f32(max(_BLOCK_PRECISION * gap, _LAST_PRECISION * tol))
         problem = (small_gradient, small_alpha, small_upper)
-        # Packed closely: rows a whole page apart would compete for the same cache lines.
-        rows = room[: q * q].reshape(q, q)
-        steps = _solve_block(source, chosen, problem, rows, target, max_iter - iterations)
+        if whole:
+            rows, copied = source[1], source[2]
+        else:
+            # Packed closely: rows a whole page apart would compete for the same cache lines.
+            rows, copied = room[: q * q].reshape(q, q), np.zeros(q, np.bool_)
+        steps = _solve_block(source, chosen, problem, rows, copied, target, max_iter - iterations)
         iterations += steps
         moved = np.empty(q, np.int64)
         change = np.empty(q, np.float64)
