@@ -83,6 +83,8 @@ def draw(model: MinimumVolumeSet, X: NDArray[np.float64], title: str, labels: tu
 def run(out: Path) -> None:
     """Fit, print the table and write the pictures."""
     out.mkdir(parents=True, exist_ok=True)
+    print("Loading the compiled kernels; the first time this takes some ten seconds.", file=sys.stderr)
+    MinimumVolumeSet(sigma=0.5, n_splits=2).fit(two_moons(200, random_state=0))
     jobs = {
         "two moons": (two_moons(2000, random_state=0), ("x", "y"), two_moons(50_000, random_state=1)),
         "Boston": (boston(), ("rooms per dwelling, standardised", "% lower status, standardised"), None),
