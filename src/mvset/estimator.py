@@ -6,11 +6,10 @@ from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, OutlierMixin, TransformerMixin, _fit_context
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from mvset.bandwidths import bandwidth_grid, extend_grid
 from mvset.curves import MassVolumeCurve, mass_grid, mass_volume_curve
@@ -24,15 +23,16 @@ from mvset.diagnostics import (
 )
 from mvset.dual import solve_duals
 from mvset.gram import gaussian_gram
-from mvset.inputs import candidate_sigmas, check_spread, checked_mass, validated_rows
+from mvset.inputs import candidate_sigmas, check_spread, validated_rows
 from mvset.level_sets import aggregate
+from mvset.nested_sets import NestedSetsMixin
 from mvset.parallel import thread_map
 from mvset.selection import describes_masses, select_bandwidth
 from mvset.splits import random_splits
-from mvset.volumes import VolumeEstimate, draw_box_probe, volume_estimate
+from mvset.volumes import draw_box_probe
 
 
-class MinimumVolumeSet(OutlierMixin, TransformerMixin, BaseEstimator):
+class MinimumVolumeSet(NestedSetsMixin, BaseEstimator):
     r"""Minimum Volume set of a given mass, with calibrated offset and automatic bandwidth.
 
     Estimates the smallest region that holds a share `mass` of the distribution of the rows. A Gaussian one-class SVM is
@@ -232,196 +232,11 @@ class MinimumVolumeSet(OutlierMixin, TransformerMixin, BaseEstimator):
             scores = level_sets.function(probe.points, run)
         curves[best] = mass_volume_curve(level_sets, masses, probe, scores, best_report.training_mass)
 
+        self._keep(level_sets, masses, probe, scores)
         self.curves_ = curves
-        self.masses_ = masses
-        self.sigma_ = curves[best].sigma
         self.n_iter_ = best_report.iterations
-        self.support_vectors_ = level_sets.function.centres
-        self.dual_coef_ = level_sets.function.weights[np.newaxis]
-        self._level_sets = level_sets
-        self._probe_scores = np.sort(scores)
-        self._log_box_volume = probe.log_volume
-        self.offset_ = self.offset(self.mass)
-        self.volume_ = self.volume(self.mass)
-
         warn_if_unconverged(reports, self.tol)
         warn_if_nu_too_small(self.nu, curves[best])
         warn_if_unmeasured(curves[best], len(scores), X.shape[1])
         warn_if_edge(self.sigma_, [curve.sigma for curve in curves])
         return self
-
-    def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """Value of the aggregated solution function, before the offset.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to score.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,)
-            Higher is more normal; at most one, and zero far from the data.
-
-        Examples
-        --------
-        >>> from mvset import MinimumVolumeSet
-        >>> from mvset.datasets import two_moons
-        >>> X = two_moons(300, random_state=0)
-        >>> model = MinimumVolumeSet(random_state=0).fit(X)
-        >>> bool((model.decision_function(X) == model.score_samples(X) - model.offset_).all())
-        True
-        """
-        check_is_fitted(self)
-        X = validated_rows(self, X, reset=False)
-        with thread_map(self.n_jobs) as run:
-            return self._level_sets.function(X, run)
-
-    def decision_function(self, X: Any, mass: float | None = None) -> NDArray[np.float64]:
-        """Score minus offset: negative outside the set.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to score.
-        mass : float, optional
-            Mass of the nested set to compare with; that of the estimator by default.
-
-        Returns
-        -------
-        decision : ndarray of shape (n_samples,)
-            ``score_samples(X) - offset(mass)``.
-        """
-        scores = self.score_samples(X)
-        return scores - (self.offset_ if mass is None else self.offset(mass))
-
-    def predict(self, X: Any, mass: float | None = None) -> NDArray[np.intp]:
-        """Say for each row whether it lies in the set.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to judge.
-        mass : float, optional
-            Mass of the nested set to compare with; that of the estimator by default.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            +1 inside, -1 outside.
-
-        Examples
-        --------
-        >>> from mvset import MinimumVolumeSet
-        >>> from mvset.datasets import two_moons
-        >>> X = two_moons(300, random_state=0)
-        >>> model = MinimumVolumeSet(mass=0.95, random_state=0).fit(X)
-        >>> inside, deep_inside = model.predict(X) == 1, model.predict(X, mass=0.5) == 1
-        >>> bool(inside[deep_inside].all())
-        True
-        """
-        return np.where(self.decision_function(X, mass) >= 0, 1, -1)
-
-    def level(self, X: Any) -> NDArray[np.float64]:
-        """Smallest mass whose set contains each row.
-
-        On new rows from the same distribution levels are close to uniform on [0, 1], in steps of one over the number
-        of held-out rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to judge.
-
-        Returns
-        -------
-        levels : ndarray of shape (n_samples,)
-            Between 0, in every set, and 1, in none; decreasing in the score. ``level(X) <= mass`` exactly where
-            ``predict(X, mass)`` is +1.
-
-        Examples
-        --------
-        >>> from mvset import MinimumVolumeSet
-        >>> from mvset.datasets import two_moons
-        >>> X = two_moons(300, random_state=0)
-        >>> model = MinimumVolumeSet(random_state=0).fit(X)
-        >>> model.level([[100.0, 100.0]])
-        array([1.])
-        >>> bool(((model.level(X) <= 0.9) == (model.predict(X, mass=0.9) == 1)).all())
-        True
-        """
-        scores = self.score_samples(X)
-        return self._level_sets.level(scores)
-
-    def offset(self, mass: float) -> float:
-        """Offset of the set of a given mass.
-
-        Parameters
-        ----------
-        mass : float
-            In (0, 1).
-
-        Returns
-        -------
-        offset : float
-            Mean over splits of the offset whose set holds a share `mass` of the held-out rows, or the next larger
-            share there is.
-        """
-        check_is_fitted(self, "_level_sets")
-        return float(self._level_sets.offset(checked_mass(mass)))
-
-    def volume(self, mass: float) -> VolumeEstimate:
-        """Volume of the set of a given mass, inside the box around the training rows.
-
-        Parameters
-        ----------
-        mass : float
-            In (0, 1).
-
-        Returns
-        -------
-        volume : VolumeEstimate
-            In the units of the columns: their product.
-
-        Examples
-        --------
-        >>> from mvset import MinimumVolumeSet
-        >>> from mvset.datasets import two_moons
-        >>> model = MinimumVolumeSet(random_state=0).fit(two_moons(300, random_state=0))
-        >>> model.volume(0.5).value < model.volume(0.95).value
-        True
-        """
-        offset = self.offset(mass)
-        return volume_estimate(self._probe_scores, offset, self._log_box_volume)
-
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """Decision function of the nested sets, one column per mass in `masses_`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to score.
-
-        Returns
-        -------
-        decisions : ndarray of shape (n_samples, n_masses)
-            Column k is ``decision_function(X, masses_[k])``.
-        """
-        scores = self.score_samples(X)
-        return scores[:, np.newaxis] - self._level_sets.offset(self.masses_)
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Names of the columns of :meth:`transform`.
-
-        Parameters
-        ----------
-        input_features : Ignored
-            Present for API consistency.
-
-        Returns
-        -------
-        names : ndarray of str
-            ``minimumvolumeset_<mass>``.
-        """
-        check_is_fitted(self)
-        return np.array([f"minimumvolumeset_{mass:.6g}" for mass in self.masses_], dtype=object)

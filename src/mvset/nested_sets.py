@@ -1,0 +1,213 @@
+"""What a fitted estimator of nested sets answers: scores, decisions, levels, offsets, volumes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import OutlierMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from mvset.inputs import checked_mass, validated_rows
+from mvset.level_sets import KernelLevelSets
+from mvset.parallel import thread_map
+from mvset.volumes import BoxProbe, VolumeEstimate, volume_estimate
+
+
+class NestedSetsMixin(OutlierMixin, TransformerMixin):
+    """Methods over nested kernel level sets; `fit` hands them over through :meth:`_keep`."""
+
+    mass: float
+    n_jobs: int | None
+    masses_: NDArray[np.float64]
+
+    def _keep(
+        self, level_sets: KernelLevelSets, masses: NDArray[np.float64], probe: BoxProbe, scores: NDArray[np.float64]
+    ) -> None:
+        """Take over the fitted sets, and the scores of the points that measure their volumes."""
+        self._level_sets = level_sets
+        self._probe_scores = np.sort(scores)
+        self._log_box_volume = probe.log_volume
+        self.masses_ = masses
+        self.sigma_ = level_sets.function.sigma
+        self.support_vectors_ = level_sets.function.centres
+        self.dual_coef_ = level_sets.function.weights[np.newaxis]
+        self.offset_ = self.offset(self.mass)
+        self.volume_ = self.volume(self.mass)
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Value of the aggregated solution function, before the offset.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            Higher is more normal; at most one, and zero far from the data.
+
+        Examples
+        --------
+        >>> from mvset import MinimumVolumeSet
+        >>> from mvset.datasets import two_moons
+        >>> X = two_moons(300, random_state=0)
+        >>> model = MinimumVolumeSet(random_state=0).fit(X)
+        >>> bool((model.decision_function(X) == model.score_samples(X) - model.offset_).all())
+        True
+        """
+        check_is_fitted(self)
+        X = validated_rows(self, X, reset=False)
+        with thread_map(self.n_jobs) as run:
+            return self._level_sets.function(X, run)
+
+    def decision_function(self, X: Any, mass: float | None = None) -> NDArray[np.float64]:
+        """Score minus offset: negative outside the set.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to score.
+        mass : float, optional
+            Mass of the nested set to compare with; that of the estimator by default.
+
+        Returns
+        -------
+        decision : ndarray of shape (n_samples,)
+            ``score_samples(X) - offset(mass)``.
+        """
+        scores = self.score_samples(X)
+        return scores - (self.offset_ if mass is None else self.offset(mass))
+
+    def predict(self, X: Any, mass: float | None = None) -> NDArray[np.intp]:
+        """Say for each row whether it lies in the set.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to judge.
+        mass : float, optional
+            Mass of the nested set to compare with; that of the estimator by default.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            +1 inside, -1 outside.
+
+        Examples
+        --------
+        >>> from mvset import MinimumVolumeSet
+        >>> from mvset.datasets import two_moons
+        >>> X = two_moons(300, random_state=0)
+        >>> model = MinimumVolumeSet(mass=0.95, random_state=0).fit(X)
+        >>> inside, deep_inside = model.predict(X) == 1, model.predict(X, mass=0.5) == 1
+        >>> bool(inside[deep_inside].all())
+        True
+        """
+        return np.where(self.decision_function(X, mass) >= 0, 1, -1)
+
+    def level(self, X: Any) -> NDArray[np.float64]:
+        """Smallest mass whose set contains each row.
+
+        On new rows from the same distribution levels are close to uniform on [0, 1], in steps of one over the number
+        of held-out rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to judge.
+
+        Returns
+        -------
+        levels : ndarray of shape (n_samples,)
+            Between 0, in every set, and 1, in none; decreasing in the score. ``level(X) <= mass`` exactly where
+            ``predict(X, mass)`` is +1.
+
+        Examples
+        --------
+        >>> from mvset import MinimumVolumeSet
+        >>> from mvset.datasets import two_moons
+        >>> X = two_moons(300, random_state=0)
+        >>> model = MinimumVolumeSet(random_state=0).fit(X)
+        >>> model.level([[100.0, 100.0]])
+        array([1.])
+        >>> bool(((model.level(X) <= 0.9) == (model.predict(X, mass=0.9) == 1)).all())
+        True
+        """
+        scores = self.score_samples(X)
+        return self._level_sets.level(scores)
+
+    def offset(self, mass: float) -> float:
+        """Offset of the set of a given mass.
+
+        Parameters
+        ----------
+        mass : float
+            In (0, 1).
+
+        Returns
+        -------
+        offset : float
+            Mean over splits of the offset whose set holds a share `mass` of the held-out rows, or the next larger
+            share there is.
+        """
+        check_is_fitted(self, "_level_sets")
+        return float(self._level_sets.offset(checked_mass(mass)))
+
+    def volume(self, mass: float) -> VolumeEstimate:
+        """Volume of the set of a given mass, inside the box around the training rows.
+
+        Parameters
+        ----------
+        mass : float
+            In (0, 1).
+
+        Returns
+        -------
+        volume : VolumeEstimate
+            In the units of the columns: their product.
+
+        Examples
+        --------
+        >>> from mvset import MinimumVolumeSet
+        >>> from mvset.datasets import two_moons
+        >>> model = MinimumVolumeSet(random_state=0).fit(two_moons(300, random_state=0))
+        >>> model.volume(0.5).value < model.volume(0.95).value
+        True
+        """
+        offset = self.offset(mass)
+        return volume_estimate(self._probe_scores, offset, self._log_box_volume)
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Decision function of the nested sets, one column per mass in `masses_`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        decisions : ndarray of shape (n_samples, n_masses)
+            Column k is ``decision_function(X, masses_[k])``.
+        """
+        scores = self.score_samples(X)
+        return scores[:, np.newaxis] - self._level_sets.offset(self.masses_)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Names of the columns of :meth:`transform`.
+
+        Parameters
+        ----------
+        input_features : Ignored
+            Present for API consistency.
+
+        Returns
+        -------
+        names : ndarray of str
+            ``minimumvolumeset_<mass>``.
+        """
+        check_is_fitted(self)
+        return np.array([f"minimumvolumeset_{mass:.6g}" for mass in self.masses_], dtype=object)
