@@ -2,6 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .PHONY: demo test lint bench clean
+KERNELS := $(wildcard src/mvset/_core/*.py)
 
 # The environment is made once and again when the requirements change.
 .venv/.ready: pyproject.toml
@@ -19,14 +20,22 @@ lint: .venv/.ready
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint
+# numba looks only at the file of a kernel, not at those it calls: throw old code away when any of them changes.
+.venv/.kernels: $(KERNELS) .venv/.ready
+	find src tests -name '*.nb[ic]' -delete
+	touch $@
+
+test: lint .venv/.kernels
 	$(BIN)/python -m pytest -n auto
 
 bench: .venv/.ready
+	$(BIN)/python benchmarks/realised_mass.py
+	$(BIN)/python benchmarks/ablation.py
 	$(BIN)/python benchmarks/two_moons.py
 	$(BIN)/python benchmarks/single_solve.py
 	$(BIN)/python benchmarks/scoring.py
 	$(BIN)/python benchmarks/resources.py
 
 clean:
-	rm -rf .venv demo-output .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv demo-output .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests -name '*.nb[ic]' -delete

@@ -16,7 +16,7 @@ def test_the_condition_on_nu_is_checked_and_the_advice_works(mass, nu):
     with pytest.warns(UserWarning, match=rf"nu={nu:g} is too small here.*Try nu=") as caught:
         MinimumVolumeSet(mass, nu=nu, sigma=1.0, n_splits=3, random_state=0).fit(X)
     assert caught[0].filename == __file__
-    suggested = float(re.search(r"Try nu=([0-9.]+)\.", str(caught[0].message))[1])
+    suggested = float(re.search(r"Try nu=([0-9.]+) or more", str(caught[0].message))[1])
     assert suggested > nu
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -37,8 +37,24 @@ def test_unconverged_solves_warn_once_with_the_gap():
 
 def test_unmeasured_volumes_warn():
     X = paper_mixture(15).sample(400, random_state=0)
-    with pytest.warns(UserWarning, match="n_volume_points=10000 points in the box around the 15 columns"):
+    with pytest.warns(UserWarning, match="of n_volume_points=10000 points in the box around the rows"):
         MinimumVolumeSet(sigma=3.0, n_splits=2, random_state=0).fit(X)
+
+
+@pytest.mark.parametrize("sigma", [1e-3, 1e9])
+def test_a_hopeless_bandwidth_is_blamed_itself(sigma):
+    with pytest.warns(UserWarning, match="cannot describe these rows: every point of the box") as caught:
+        MinimumVolumeSet(sigma=sigma, n_splits=2, random_state=0).fit(two_moons(300, random_state=0))
+    assert len(caught) == 1
+
+
+def test_a_mass_that_the_held_out_rows_cannot_resolve_warns():
+    X = two_moons(200, random_state=0)
+    with pytest.warns(UserWarning, match=r"40 held-out rows cannot resolve mass=0.99: .* 100 are needed, i.e. 500"):
+        MinimumVolumeSet(0.99, sigma=0.5, n_splits=2, random_state=0).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MinimumVolumeSet(0.975, sigma=0.5, n_splits=2, random_state=0).fit(X)
 
 
 def test_best_bandwidth_on_the_edge_warns():

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
 import mvset.estimator
+import mvset.gram
 import reference
 from mvset import MinimumVolumeSet
 from mvset.curves import mass_grid
@@ -138,3 +141,30 @@ def test_verbose_goes_to_stderr(capsys):
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "2 of 2" in captured.err
+
+
+def test_tied_areas_keep_solution_and_bandwidth_together():
+    """With four probe points most areas tie; the set is the one of its own bandwidth."""
+    X = two_moons(200, random_state=0)
+    sigmas = [0.4, 0.45, 0.5, 0.55]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for seed in range(5):
+            model = MinimumVolumeSet(sigma=sigmas, n_splits=2, n_volume_points=4, random_state=seed).fit(X)
+            alone = MinimumVolumeSet(sigma=model.sigma_, n_splits=2, n_volume_points=4, random_state=seed).fit(X)
+            np.testing.assert_allclose(model.score_samples(X), alone.score_samples(X), rtol=1e-3)
+
+
+def test_without_a_gram_matrix(monkeypatch):
+    X = two_moons(400, random_state=0)
+    expected = MinimumVolumeSet(sigma=[0.2, 0.4], n_splits=3, random_state=0).fit(X)
+    monkeypatch.setattr(mvset.gram, "MAX_GRAM_BYTES", 0)
+    model = MinimumVolumeSet(sigma=[0.2, 0.4], n_splits=3, random_state=0).fit(X)
+    assert model.sigma_ == expected.sigma_
+    np.testing.assert_allclose(model.score_samples(X), expected.score_samples(X), rtol=1e-3)
+
+
+def test_all_bandwidths_are_tried_when_none_meets_the_condition():
+    with pytest.warns(UserWarning, match="nu=0.02 is too small"):
+        model = MinimumVolumeSet(nu=0.02, n_splits=2, random_state=0).fit(two_moons(300, random_state=0))
+    assert len(model.curves_) >= 12

@@ -45,11 +45,15 @@ def test_missing_and_infinite_values_name_the_column(value):
         (X[:, 0], "Reshape your data"),
         (np.ones((50, 3)), "All 50 rows of X are equal"),
         (np.array([["a", "b"]] * 20), "X holds text"),
-        (pd.DataFrame({"speed": X[:, 0], "city": ["x"] * 120}), "'city' of X are not numeric. Drop them, or encode"),
+        (
+            pd.DataFrame({"speed": X[:, 0], "city": ["x"] * 120}),
+            "'city' of X are not numeric. Drop them, or turn them into",
+        ),
+        (pd.DataFrame({"speed": X[:, 0], "city": np.array(["x"] * 120, dtype=object)}), "'city' of X are not numeric"),
         (pl.DataFrame({"speed": X[:, 0], "city": ["x"] * 120}), "'city' of X are not numeric"),
         (pd.DataFrame({"speed": X[:, 0], "at": pd.date_range("2026-01-01", periods=120)}), "'at' of X are not numeric"),
     ],
-    ids=["empty", "one row", "two rows", "one dimension", "equal rows", "text", "pandas", "polars", "dates"],
+    ids=["empty", "one row", "two rows", "one dimension", "equal rows", "text", "pandas", "objects", "polars", "dates"],
 )
 def test_tables_that_cannot_work(table, match):
     with pytest.raises(ValueError, match=match):
@@ -75,7 +79,7 @@ def test_parameters_out_of_range(parameter, value):
         fit(X, **{parameter: value})
 
 
-@pytest.mark.parametrize("sigma", [[], [0.1, -1.0], [0.1, np.nan], [[0.1, 0.2]]])
+@pytest.mark.parametrize("sigma", [[], [0.1, -1.0], [0.1, np.nan], [[0.1, 0.2]], ["wide"]])
 def test_bad_lists_of_bandwidths(sigma):
     with pytest.raises(ValueError, match="sigma must be 'auto', a positive number or a list"):
         fit(X, sigma=sigma)
@@ -171,6 +175,37 @@ def test_constant_column_warns_and_works():
 def test_wild_scales_warn():
     with pytest.warns(UserWarning, match=r"factor of .* \(columns 'mm', 'km'\).*StandardScaler"):
         fit(pd.DataFrame({"km": X[:, 0], "mm": 1e6 * X[:, 1]}), sigma=5e5)
+
+
+def test_far_from_the_origin_with_many_columns():
+    rows = np.random.default_rng(0).normal(size=(300, 20))
+    near, far = (MinimumVolumeSet(n_splits=2, random_state=0).fit(rows + shift) for shift in (0.0, 1e8))
+    assert far.sigma_ == pytest.approx(near.sigma_, rel=1e-4)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e300])
+def test_scales_beyond_float64(scale):
+    with pytest.raises(ValueError, match="Rescale them"), np.errstate(all="ignore"):
+        MinimumVolumeSet(random_state=0).fit(scale * X)
+
+
+def test_numbers_as_objects_and_nullable_columns():
+    table = pd.DataFrame({"a": X[:, 0].astype(object), "b": pd.array(X[:, 1], dtype="Float64")})
+    np.testing.assert_array_equal(fit(table).score_samples(table), fit(X).score_samples(X))
+
+
+def test_atoms_on_the_border_are_inside():
+    """Of values with masses 0.5, 0.3, 0.12, 0.08 the set of mass 0.95 must hold all: rounding must not decide."""
+    rows = np.random.default_rng(0).choice([0.0, 1, 2, 5], p=[0.5, 0.3, 0.12, 0.08], size=(3000, 1))
+    for sigma in (0.3, 0.5, 0.7):
+        assert (fit(rows, sigma=sigma).predict(rows) == 1).all()
+
+
+def test_one_far_outlier_does_not_make_the_bandwidth_global():
+    with pytest.warns(UserWarning, match="far outliers"):
+        model = MinimumVolumeSet(random_state=0).fit(np.vstack([X, [[1000.0, 1000.0]]]))
+    assert model.sigma_ < 50
+    assert model.volume_.standard_error > 0
 
 
 def test_far_from_the_origin():

@@ -17,19 +17,21 @@ def test_least_area_wins():
     assert select_bandwidth([curve(1, 3.0), curve(2, 1.0), curve(3, 2.0)]) == 1
 
 
-def test_a_set_without_hits_does_not():
-    assert select_bandwidth([curve(1, 0.0, hits=(0, 0)), curve(2, 1.0)]) == 1
-    assert select_bandwidth([curve(1, 0.5, hits=(0, 20)), curve(2, 1.0)]) == 1
+def test_of_equal_areas_the_wider_wins_in_any_order():
+    curves = [curve(1, 1.0), curve(2, 1.0), curve(3, 2.0)]
+    assert curves[select_bandwidth(curves)].sigma == 2
+    assert curves[::-1][select_bandwidth(curves[::-1])].sigma == 2
 
 
-def test_a_bandwidth_that_fails_the_condition_on_nu_does_not():
+def test_a_bandwidth_that_fails_the_condition_on_nu_does_not_compete():
     assert select_bandwidth([curve(1, 0.5, training_mass=0.93), curve(2, 1.0, training_mass=0.9)]) == 1
+    assert select_bandwidth([curve(1, 0.5, training_mass=0.93), curve(2, 0.0, hits=(0, 0))]) == 1
 
 
 def test_unless_all_fail():
     assert select_bandwidth([curve(1, 0.5, training_mass=0.93), curve(2, 1.0, training_mass=0.99)]) == 0
 
 
-def test_without_any_measured_volume_the_most_hits_win():
-    assert select_bandwidth([curve(1, 0.0, hits=(0, 0)), curve(2, 0.0, hits=(0, 3)), curve(3, 0, hits=(0, 1))]) == 1
-    assert select_bandwidth([curve(1, 0.0, hits=(0, 0)), curve(2, 0.0, hits=(0, 0))]) == 1
+def test_sets_that_no_point_hits_are_smaller_than_those_that_are_hit():
+    none = {"hits": (0, 0), "area": 0.0}
+    assert select_bandwidth([curve(1, **none), curve(2, **none), curve(3, **none), curve(4, 1.0)]) == 1

@@ -20,13 +20,19 @@ def bandwidth_grid(X: NDArray[np.float64], rng: np.random.RandomState) -> NDArra
     Below the former each row is alone in its kernel, above the latter all rows are alike. Duplicate rows are left out:
     they say nothing about scale.
     """
-    distinct = np.unique(X, axis=0)
+    # Centred: some neighbour searches expand |x - y|² and lose it far from the origin.
+    distinct = np.unique(X - X.mean(axis=0), axis=0)
     global_scale = float(np.sqrt(distinct.var(axis=0).sum()))
     queries = distinct
     if len(distinct) > _QUERIES:
         queries = distinct[rng.choice(len(distinct), _QUERIES, replace=False)]
     distances, _ = NearestNeighbors(n_neighbors=2).fit(distinct).kneighbors(queries)
     local_scale = float(np.median(distances[:, 1]))
+    if not (np.isfinite(global_scale) and local_scale > 0):
+        raise ValueError(
+            f"The rows are too far apart or too close for float64: their global scale is {global_scale:.3g}, the "
+            f"median distance to the nearest neighbour {local_scale:.3g}. Rescale them, e.g. with StandardScaler."
+        )
     steps = max(1, int(np.ceil(np.log(global_scale / local_scale) / np.log(RATIO))))
     return np.asarray(global_scale * RATIO ** -np.arange(steps + 1.0))
 

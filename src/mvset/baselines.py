@@ -23,7 +23,8 @@ class OneClassSVM(OutlierMixin, BaseEstimator):
     r"""One-class SVM with Gaussian kernel, a faster stand-in for scikit-learn's.
 
     Same meaning, scale and signs as ``sklearn.svm.OneClassSVM(kernel="rbf")``. With ``nu = 1 - mass`` it is the
-    baseline of the paper, whose realised mass on new rows falls short of what `nu` says.
+    baseline of the paper, whose realised mass on new rows falls short of what `nu` says. Sample weights are not
+    supported.
 
     Parameters
     ----------
@@ -118,7 +119,7 @@ class OneClassSVM(OutlierMixin, BaseEstimator):
         self.sigma_ = self._bandwidth(X)
         dual = solve_dual(lazy_gram(X, self.sigma_), np.arange(len(X)), self.nu, self.tol, self.max_iter)
         self.support_ = np.flatnonzero(dual.alpha)
-        self._function = kernel_expansion(X, dual.alpha, self.sigma_)
+        self._function = kernel_expansion(X, dual.alpha.astype(np.float64), self.sigma_)
         self.support_vectors_ = self._function.centres
         self.dual_coef_ = self._function.weights[np.newaxis]
         self.offset_ = dual.rho
@@ -153,7 +154,7 @@ class OneClassSVM(OutlierMixin, BaseEstimator):
         scores : ndarray of shape (n_samples,)
             Higher is more normal.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "_function")
         X = validated_rows(self, X, reset=False)
         with thread_map(self.n_jobs) as run:
             return self._function(X, run)

@@ -1,4 +1,4 @@
-"""Step 6: the mass-volume curve of one bandwidth and the area under it."""
+"""Step 8: the mass-volume curve of one bandwidth and the area under it."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class SolveReport:
     def of(cls, duals: Sequence[Dual]) -> SolveReport:
         """Summarise the solves of all splits."""
         return cls(
-            iterations=max(1, sum(dual.iterations for dual in duals)),
+            iterations=max(1, sum(dual.iterations for dual in duals)),  # scikit-learn demands one at least
             training_mass=float(np.mean([dual.training_mass for dual in duals])),
             worst_gap=max(dual.gap for dual in duals),
             failures=tuple(dual.status for dual in duals if dual.status is not DualStatus.CONVERGED),
@@ -71,43 +71,72 @@ def warn_if_unconverged(reports: Sequence[SolveReport], tol: float) -> None:
         )
 
 
-def warn_if_nu_too_small(nu: float, curve: MassVolumeCurve) -> None:
-    """The paper's condition on ν fails at the bandwidth chosen.
-
-    The share of outliers grows with ν about in proportion, which gives the value to try.
-    """
-    if describes_masses(curve) or nu == 1.0:
+def warn_if_unresolved(mass: float, n_held_out: int, test_size: float) -> None:
+    """Too few held-out rows to tell the mass asked for from the next one: the offset is then their least score."""
+    if mass <= 1.0 - 1.0 / n_held_out:
         return
-    training_mass, least_mass = curve.training_mass, float(curve.masses[0])
-    outliers, needed = max(1.0 - training_mass, 1e-3), 1.0 - least_mass
-    # A tenth more than the proportion says, rounded up to the next 0.05.
-    suggested = min(1.0, np.ceil(20 * 1.1 * nu * needed / outliers) / 20)
+    needed = int(np.ceil(1.0 / (1.0 - mass) - 1e-9))
     warnings.warn(
-        f"nu={nu:g} is too small here: the unshifted one-class SVM holds {training_mass:.3f} of its training rows, "
-        f"and must hold at most {least_mass:.3f} for its level sets to describe the masses asked for. "
-        f"Try nu={suggested:g}.",
+        f"{n_held_out} held-out rows cannot resolve mass={mass:g}: the set will hold less of new rows. At least "
+        f"{needed} are needed, i.e. {int(np.ceil(needed / test_size - 1e-9))} rows with test_size={test_size:g}. Give "
+        "more rows, or raise test_size.",
         stacklevel=4,
     )
 
 
-def warn_if_unmeasured(curve: MassVolumeCurve, n_points: int, n_features: int) -> None:
-    """Volumes that hardly any point hit."""
-    if curve.hits[0] < _FEW_HITS:
-        warnings.warn(
-            f"Only {curve.hits[0]} of n_volume_points={n_points} points in the box around the {n_features} columns "
-            f"fell into the set of mass {curve.masses[0]:.3g} at sigma={curve.sigma:.4g} ({_FEW_HITS} are needed): its "
-            "volume, and a bandwidth chosen by volumes, mean little. Raise n_volume_points, use fewer columns, or give "
-            "sigma.",
-            stacklevel=4,
-        )
+def warn_about_bandwidth(nu: float, curves: Sequence[MassVolumeCurve], best: int, n_points: int) -> None:
+    """Say the one thing that most limits the choice of the bandwidth."""
+    curve = curves[best]
+    advice = (
+        _all_inside(curve, n_points)
+        or _nu_too_small(nu, curve)
+        or _too_few_hits(curve, n_points)
+        or _on_the_edge(curve.sigma, [other.sigma for other in curves])
+    )
+    if advice:
+        warnings.warn(advice, stacklevel=4)
 
 
-def warn_if_edge(sigma: float, sigmas: Sequence[float]) -> None:
-    """The best of several bandwidths is the first or the last: the true best may lie beyond."""
-    if len(sigmas) > 2 and sigma in (sigmas[0], sigmas[-1]):
-        side = "smallest" if sigma == sigmas[0] else "largest"
-        warnings.warn(
-            f"The best bandwidth, sigma={sigma:.4g}, is the {side} of the {len(sigmas)} tried: a better one may lie "
-            "beyond. Give sigma as a list that reaches further.",
-            stacklevel=4,
-        )
+def _all_inside(curve: MassVolumeCurve, n_points: int) -> str:
+    if curve.hits[0] < n_points:
+        return ""
+    return (
+        f"sigma={curve.sigma:.4g} cannot describe these rows: every point of the box around them lies in the set of "
+        f"mass {curve.masses[0]:.3g}. It is too narrow, or too wide; try sigma='auto'."
+    )
+
+
+def _nu_too_small(nu: float, curve: MassVolumeCurve) -> str:
+    """The paper's condition on ν fails. The share of outliers grows with ν about in proportion."""
+    if describes_masses(curve):
+        return ""
+    outliers, needed = 1.0 - curve.training_mass, 1.0 - float(curve.masses[0])
+    proportion = min(5.0, nu / outliers) if outliers > 0 else 2.0
+    # A tenth more than the proportion says, rounded up to the next 0.05.
+    suggested = min(1.0, max(np.ceil(20 * 1.1 * needed * proportion) / 20, np.ceil(20 * 1.25 * nu) / 20))
+    return (
+        f"nu={nu:g} is too small here: the unshifted one-class SVM holds {curve.training_mass:.3f} of its training "
+        f"rows, and must hold at most {curve.masses[0]:.3f} for its level sets to describe the masses asked for. "
+        f"Try nu={suggested:g} or more, or a wider sigma."
+    )
+
+
+def _too_few_hits(curve: MassVolumeCurve, n_points: int) -> str:
+    if curve.hits[0] >= _FEW_HITS:
+        return ""
+    return (
+        f"Only {curve.hits[0]} of n_volume_points={n_points} points in the box around the rows fell into the set of "
+        f"mass {curve.masses[0]:.3g} at sigma={curve.sigma:.4g} ({_FEW_HITS} are needed): its volume, and a bandwidth "
+        "chosen by volumes, mean little. This comes with many columns, or with far outliers. Raise n_volume_points, or "
+        "give sigma."
+    )
+
+
+def _on_the_edge(sigma: float, sigmas: Sequence[float]) -> str:
+    if len(sigmas) < 3 or sigma not in (sigmas[0], sigmas[-1]):
+        return ""
+    side = "smallest" if sigma == sigmas[0] else "largest"
+    return (
+        f"The best bandwidth, sigma={sigma:.4g}, is the {side} of the {len(sigmas)} tried: a better one may lie "
+        "beyond. Give sigma as a list that reaches further."
+    )

@@ -1,9 +1,9 @@
-"""Step 3: the dual of the one-class SVM, for every split at one bandwidth."""
+"""Step 4: the dual of the one-class SVM, for every split at one bandwidth."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
@@ -37,11 +37,13 @@ class DualStatus(Enum):
 class Dual:
     """Solution of one dual in LIBSVM's scale: 0 <= alpha <= 1, sum(alpha) = nu * n_train, zero on held-out rows.
 
-    `gradient` is K alpha, the solution function at every row. `gap` is the violation of the optimality conditions.
+    `gradient` is K alpha, the solution function at every row, and `rho` its value on the border of the unshifted set.
+    `gap` is the violation of the optimality conditions.
     """
 
-    alpha: NDArray[np.float64]
+    alpha: NDArray[np.floating]
     gradient: NDArray[np.float64]
+    rho: float
     train: NDArray[np.intp]
     iterations: int
     gap: float
@@ -50,28 +52,32 @@ class Dual:
     @property
     def coefficients(self) -> NDArray[np.float64]:
         """γ of the paper's eq. (3): the same solution with sum one."""
-        return np.asarray(self.alpha / self.alpha.sum())
-
-    @property
-    def rho(self) -> float:
-        """The offset ρ_ν before calibration: K alpha on the border of the set."""
-        alpha, gradient = self.alpha[self.train], self.gradient[self.train]
-        free = (alpha > 0) & (alpha < 1)
-        if free.any():
-            return float(gradient[free].mean())
-        inside, outside = gradient[alpha == 0], gradient[alpha == 1]
-        return float(np.mean([side(part) for side, part in ((np.min, inside), (np.max, outside)) if part.size]))
+        alpha = self.alpha.astype(np.float64)
+        return np.asarray(alpha / alpha.sum())
 
     @property
     def training_mass(self) -> float:
         """Share of the training rows inside the unshifted set: those that are not outliers (alpha at its bound)."""
         return float(np.mean(self.alpha[self.train] < 1))
 
+    def compact(self) -> Dual:
+        """The same solution in a quarter of the memory: no gradient, and alpha as the float32 that the solver used."""
+        return replace(self, alpha=self.alpha.astype(np.float32), gradient=self.gradient[:0])
 
-def _gradient(gram: GaussianGram, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
+
+def _border(alpha: NDArray[np.float64], gradient: NDArray[np.float64]) -> float:
+    """K alpha at the free support vectors, or half-way between the rows inside and outside when there are none."""
+    free = (alpha > 0) & (alpha < 1)
+    if free.any():
+        return float(gradient[free].mean())
+    inside, outside = gradient[alpha == 0], gradient[alpha == 1]
+    return float(np.mean([side(part) for side, part in ((np.min, inside), (np.max, outside)) if part.size]))
+
+
+def _gradient(gram: GaussianGram, alpha: NDArray[np.floating]) -> NDArray[np.float64]:
     support = np.flatnonzero(alpha)
     gradient = np.zeros(len(alpha))
-    add_rows(gram.source, support, alpha[support], gradient)
+    add_rows(gram.source, support, alpha[support].astype(np.float64), gradient)
     return gradient
 
 
@@ -82,7 +88,7 @@ def _cold_start(
     gram = gram.passing
     n, total = gram.columns.shape[1], nu * len(train)
     uniform = np.zeros(n)
-    uniform[train] = nu
+    uniform[train] = np.float32(nu)  # as the solver will round it
     # A sample of the rows tells well enough which rows are outermost.
     sampled = np.zeros(n)
     sampled[train[:: max(1, len(train) // _DENSITY_ROWS)]] = 1.0
@@ -90,7 +96,7 @@ def _cold_start(
     outermost = np.zeros(n)
     order = train[np.argsort(density[train], kind="stable")]
     outermost[order[: int(total)]] = 1.0
-    outermost[order[int(total) : int(total) + 1]] = total - int(total)
+    outermost[order[int(total) : int(total) + 1]] = np.float32(total - int(total))
     gradient = _gradient(gram, outermost)
     if outermost @ gradient < uniform @ density:
         return outermost, gradient
@@ -111,7 +117,7 @@ def solve_dual(
     if start is None:
         alpha, gradient = _cold_start(gram, train, nu)
     else:
-        alpha, gradient = start.alpha.copy(), _gradient(gram, start.alpha)
+        alpha, gradient = start.alpha.astype(np.float64), _gradient(gram, start.alpha)
     limit = max(_LEAST_MAX_ITER, 100 * n) if max_iter == -1 else max_iter
     room = scratch("block", min(n, _LARGE_BLOCK if n > _LARGE_PROBLEM else _SMALL_BLOCK)).ravel()
     iterations, gap = solve(gram.source, upper, alpha, gradient, room, _STRICTNESS * tol, limit)
@@ -119,7 +125,8 @@ def solve_dual(
         status = DualStatus.CONVERGED
     else:
         status = DualStatus.MAX_ITER if iterations >= limit else DualStatus.PRECISION
-    return Dual(alpha, gradient, train, iterations, max(gap, 0.0), status)
+    rho = _border(alpha[train], gradient[train])
+    return Dual(alpha, gradient, rho, train, iterations, max(gap, 0.0), status)
 
 
 def solve_duals(

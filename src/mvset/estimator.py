@@ -1,4 +1,4 @@
-"""Step 9: the estimator. Its `fit` reads steps 1 to 8 in the order of the paper."""
+"""Step 10: the estimator. Its `fit` reads steps 1 to 9 in the order of the paper."""
 
 from __future__ import annotations
 
@@ -13,15 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from mvset.bandwidths import bandwidth_grid, extend_grid
 from mvset.curves import MassVolumeCurve, mass_grid, mass_volume_curve
-from mvset.diagnostics import (
-    Progress,
-    SolveReport,
-    warn_if_edge,
-    warn_if_nu_too_small,
-    warn_if_unconverged,
-    warn_if_unmeasured,
-)
-from mvset.dual import solve_duals
+from mvset.diagnostics import Progress, SolveReport, warn_about_bandwidth, warn_if_unconverged, warn_if_unresolved
+from mvset.dual import Dual, solve_duals
 from mvset.gram import gaussian_gram
 from mvset.inputs import candidate_sigmas, check_spread, validated_rows
 from mvset.level_sets import aggregate
@@ -205,6 +198,7 @@ class MinimumVolumeSet(NestedSetsMixin, BaseEstimator):
 
         curves: list[MassVolumeCurve] = []
         reports: list[SolveReport] = []
+        solutions: dict[float, list[Dual]] = {}
         rounds = 0
         with thread_map(self.n_jobs) as run:
             while len(sigmas):
@@ -215,28 +209,28 @@ class MinimumVolumeSet(NestedSetsMixin, BaseEstimator):
                     duals = solve_duals(
                         gram, splits, nu=self.nu, tol=self.tol, max_iter=self.max_iter, starts=duals, run=run
                     )
+                    reports.append(SolveReport.of(duals))
                     level_sets = aggregate(X, splits, duals, sigma, np.float32, run)
                     scores = level_sets.function(probe.points, run)
-                    reports.append(SolveReport.of(duals))
                     curves.append(mass_volume_curve(level_sets, masses, probe, scores, reports[-1].training_mass))
-                    if select_bandwidth(curves) == len(curves) - 1:
-                        best_duals, best_report = duals, reports[-1]
-                    elif automatic and not describes_masses(curves[-1]):
+                    solutions[sigma] = [dual.compact() for dual in duals]
+                    if automatic and not describes_masses(curves[-1]) and any(map(describes_masses, curves)):
                         break  # narrower ones fail the condition on nu all the more
                 curves.sort(key=lambda curve: curve.sigma)
                 best = select_bandwidth(curves)
-                sigmas = extend_grid([curve.sigma for curve in curves], best, rounds) if automatic else np.empty(0)
+                extensible = automatic and curves[best].area > 0
+                sigmas = extend_grid([curve.sigma for curve in curves], best, rounds) if extensible else np.empty(0)
                 rounds += 1
             # The set chosen, once more in full precision.
-            level_sets = aggregate(X, splits, best_duals, curves[best].sigma, np.float64, run)
+            duals = solutions[curves[best].sigma]
+            level_sets = aggregate(X, splits, duals, curves[best].sigma, np.float64, run)
             scores = level_sets.function(probe.points, run)
-        curves[best] = mass_volume_curve(level_sets, masses, probe, scores, best_report.training_mass)
+        curves[best] = mass_volume_curve(level_sets, masses, probe, scores, curves[best].training_mass)
 
         self._keep(level_sets, masses, probe, scores)
         self.curves_ = curves
-        self.n_iter_ = best_report.iterations
+        self.n_iter_ = SolveReport.of(duals).iterations
         warn_if_unconverged(reports, self.tol)
-        warn_if_nu_too_small(self.nu, curves[best])
-        warn_if_unmeasured(curves[best], len(scores), X.shape[1])
-        warn_if_edge(self.sigma_, [curve.sigma for curve in curves])
+        warn_if_unresolved(self.mass, len(splits[0].held_out), self.test_size)
+        warn_about_bandwidth(self.nu, curves, best, len(scores))
         return self

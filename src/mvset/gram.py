@@ -1,4 +1,4 @@
-"""The Gram matrix of one bandwidth, shared by all splits."""
+"""Step 3: the Gram matrix of one bandwidth, shared by all splits."""
 
 from __future__ import annotations
 

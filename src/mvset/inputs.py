@@ -62,19 +62,23 @@ def check_spread(estimator: Any, X: NDArray[np.float64]) -> None:
 
 
 def _reject_text_columns(X: Any) -> None:
-    if hasattr(X, "dtypes") and hasattr(X, "columns"):  # pandas and polars frames
-        text = [str(name) for name, dtype in zip(X.columns, X.dtypes, strict=True) if _is_text(dtype)]
+    if hasattr(X, "dtypes") and hasattr(X, "columns") and not hasattr(X, "collect"):  # pandas and polars frames
+        text = [repr(str(name)) for name, dtype in zip(X.columns, X.dtypes, strict=True) if _is_text(dtype, X, name)]
         if text:
             raise ValueError(
-                f"Column(s) {', '.join(map(repr, text))} of X are not numeric. Drop them, or encode them, "
-                "e.g. with sklearn.preprocessing.OneHotEncoder."
+                f"Column(s) {', '.join(text)} of X are not numeric. Drop them, or turn them into numbers, "
+                "e.g. categories with sklearn.preprocessing.OneHotEncoder."
             )
     elif isinstance(X, np.ndarray) and X.dtype.kind in "US":
         raise ValueError("X holds text, not numbers: dtype=numeric is needed. Drop or encode the text columns.")
 
 
-def _is_text(dtype: Any) -> bool:
-    return any(word in str(dtype).lower() for word in ("str", "utf8", "categor", "enum", "date", "time", "duration"))
+def _is_text(dtype: Any, X: Any, name: Any) -> bool:
+    if hasattr(dtype, "is_numeric"):  # polars
+        return not (dtype.is_numeric() or str(dtype) == "Boolean")
+    if str(dtype) == "object":  # anything: numbers may pass
+        return any(isinstance(value, str | bytes) for value in X[name])
+    return getattr(dtype, "kind", "f") not in "biufc"
 
 
 def _named(estimator: Any, columns: Any) -> str:
@@ -86,7 +90,10 @@ def _named(estimator: Any, columns: Any) -> str:
 
 def candidate_sigmas(sigma: Any) -> NDArray[np.float64]:
     """The user's bandwidths, as an array."""
-    sigmas = np.atleast_1d(np.asarray(sigma, dtype=np.float64))
+    try:
+        sigmas = np.atleast_1d(np.asarray(sigma, dtype=np.float64))
+    except (TypeError, ValueError):
+        sigmas = np.empty(0)
     if sigmas.ndim != 1 or sigmas.size == 0 or not np.all(np.isfinite(sigmas) & (sigmas > 0)):
         raise ValueError(f"sigma must be 'auto', a positive number or a list of positive numbers; got {sigma!r}.")
     return np.unique(sigmas)

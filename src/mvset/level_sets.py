@@ -1,4 +1,4 @@
-"""Step 8: the aggregated set. What everything downstream takes."""
+"""Step 6: the aggregated set. What everything downstream takes."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _held_out_score(X: NDArray[np.float64], split: Split, dual: Dual, sigma: flo
     bandwidth the offsets then are zero, the sets the whole box, and their area rejects it, where a union of tiny balls
     would look small while it covers every row.
     """
-    total, border = dual.alpha.sum(), dual.rho
+    total, border = dual.alpha.sum(dtype=np.float64), dual.rho
     if dtype is np.float32:
         values = dual.gradient[split.held_out] / total
     else:

@@ -58,7 +58,7 @@ class NestedSetsMixin(OutlierMixin, TransformerMixin):
         >>> bool((model.decision_function(X) == model.score_samples(X) - model.offset_).all())
         True
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "_level_sets")
         X = validated_rows(self, X, reset=False)
         with thread_map(self.n_jobs) as run:
             return self._level_sets.function(X, run)
@@ -209,5 +209,5 @@ class NestedSetsMixin(OutlierMixin, TransformerMixin):
         names : ndarray of str
             ``minimumvolumeset_<mass>``.
         """
-        check_is_fitted(self)
-        return np.array([f"minimumvolumeset_{mass:.6g}" for mass in self.masses_], dtype=object)
+        check_is_fitted(self, "_level_sets")
+        return np.array([f"minimumvolumeset_{mass:.12g}" for mass in self.masses_], dtype=object)

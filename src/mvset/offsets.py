@@ -1,4 +1,4 @@
-"""Step 4: held-out scores → one offset per mass.
+"""Step 5: held-out scores → one offset per mass.
 
 On one split, with m held-out scores s_1 >= … >= s_m, the set of mass β must hold the k best of them, where k is the
 least rank with k/m >= β. Any offset in (s_{k+1}, s_k] does; we take the middle. Averaged over splits rank by rank,
@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+_SLACK = 1e-12  # relative
 _ROUNDING = 1e-12  # np.linspace(0, 1, 101)[15] is 0.15, and must mean fifteen of a hundred rows
 
 
@@ -18,11 +19,13 @@ def offsets_by_rank(held_out_scores: ArrayLike) -> NDArray[np.float64]:
     """Mean over splits of the offset that holds the k best held-out scores, for k = 1…m. Input: one row per split.
 
     The upper end s_k of the interval of offsets is too high for new rows, which fall below it with probability
-    1 - k/(m+1); the lower end is too low. For k = m there is no lower end, and s_m is the offset.
+    1 - k/(m+1); the lower end is too low. For k = m there is no lower end, and s_m is the offset. Rows repeated many
+    times have offsets equal to their own score up to the order of a sum: the slack keeps them inside.
     """
     descending = -np.sort(-np.atleast_2d(np.asarray(held_out_scores, dtype=np.float64)), axis=1)
     ranked = descending.mean(axis=0)
-    return np.append(0.5 * (ranked[:-1] + ranked[1:]), ranked[-1])
+    middle = np.append(0.5 * (ranked[:-1] + ranked[1:]), ranked[-1])
+    return middle - _SLACK * np.abs(middle)
 
 
 def _least_masses(n_ranks: int) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 from joblib import effective_n_jobs
@@ -22,15 +22,16 @@ def thread_map(n_jobs: int | None) -> Iterator[Map]:
 
     Leaving early drops what has not begun.
     """
-    with ExitStack() as stack:
-        pools: list[ThreadPoolExecutor] = []
+    workers = effective_n_jobs(n_jobs)
+    if workers == 1:
+        yield map
+        return
+    pool = ThreadPoolExecutor(workers)  # starts no thread before the first task
 
-        def run(function: Callable[..., Any], first: Sequence[Any], *others: Sequence[Any]) -> Iterable[Any]:
-            if n_jobs == 1 or len(first) == 1:
-                return map(function, first, *others)
-            if not pools:
-                pools.append(ThreadPoolExecutor(effective_n_jobs(n_jobs)))
-                stack.callback(pools[0].shutdown, cancel_futures=True)
-            return pools[0].map(function, first, *others)
+    def run(function: Callable[..., Any], first: Sequence[Any], *others: Sequence[Any]) -> Iterable[Any]:
+        return map(function, first, *others) if len(first) == 1 else pool.map(function, first, *others)
 
+    try:
         yield run
+    finally:
+        pool.shutdown(cancel_futures=True)

@@ -1,4 +1,4 @@
-"""Step 7: one curve per bandwidth → the bandwidth of least area."""
+"""Step 9: one curve per bandwidth → the bandwidth of least area."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ def describes_masses(curve: MassVolumeCurve) -> bool:
 
 
 def select_bandwidth(curves: Sequence[MassVolumeCurve]) -> int:
-    """Index of the curve of least area (Paper: Fig. 2, σ_opt) among those fit to compete.
+    """Index of the curve of least area (Paper: Fig. 2, σ_opt) among those that meet the condition on ν.
 
-    A set that no sample point hits has an *estimate* of zero, not a volume of zero. And a bandwidth so narrow that the
-    condition on ν fails can pass for small because the mean of its offsets, which then differ by orders of magnitude
-    between splits, holds less than the mass. When no curve is measured (many columns), the one with the most hits is
-    all that can be defended; the caller warns.
+    A bandwidth so narrow that the condition fails can pass for small because the mean of its offsets, which then
+    differ by orders of magnitude between splits, holds less than the mass. Curves whose sets no sample point hit (many
+    columns, a far outlier) are smaller than those that were hit, but cannot be told apart: the middle one is as good as
+    any, and the caller warns. Of equal areas the wider bandwidth wins, in whatever order they come.
     """
-    measured = [i for i, curve in enumerate(curves) if curve.hits.min() > 0]
-    if not measured:
-        return max(range(len(curves)), key=lambda i: (curves[i].hits.sum(), curves[i].sigma))
-    valid = [i for i in measured if describes_masses(curves[i])]
-    return min(valid or measured, key=lambda i: curves[i].area)
+    valid = [i for i, curve in enumerate(curves) if describes_masses(curve)] or list(range(len(curves)))
+    unmeasured = sorted((i for i in valid if curves[i].area == 0), key=lambda i: curves[i].sigma)
+    if unmeasured:
+        return unmeasured[len(unmeasured) // 2]
+    return min(valid, key=lambda i: (curves[i].area, -curves[i].sigma))

@@ -24,7 +24,7 @@ def random_splits(n_rows: int, n_splits: int, test_size: float, rng: np.random.R
     luck of how often a row happened to calibrate: ten balanced splits vary no more than fifty independent ones.
     """
     n_held_out = int(np.ceil(test_size * n_rows))
-    if n_held_out < 1 or n_rows - n_held_out < 2:
+    if n_rows - n_held_out < 2:
         raise ValueError(
             f"n_samples={n_rows} rows with test_size={test_size} leave {n_rows - n_held_out} to train on and "
             f"{n_held_out} to calibrate with; at least 2 and 1 are needed. Give more rows or another test_size."

@@ -1,4 +1,4 @@
-"""Step 5: the volume of a level set, with its standard error."""
+"""Step 7: the volume of a level set, with its standard error."""
 
 from __future__ import annotations
 
@@ -34,6 +34,9 @@ class VolumeEstimate:
 
     def __float__(self) -> float:
         return self.value
+
+    def __format__(self, spec: str) -> str:
+        return format(self.value, spec) if spec else str(self)
 
     def __str__(self) -> str:
         return f"{self.value:.4g} ± {self.standard_error:.2g}"
@@ -73,9 +76,11 @@ def estimate_volumes(
     Paper: Section II-C.
     """
     share = hits / n_points
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+    # No hit, or nothing but hits, still leaves the volume of a point or so in doubt.
+    variance = np.maximum(share * (1.0 - share), 1.0 / n_points) / n_points
+    with np.errstate(over="ignore", divide="ignore"):
         values = np.exp(log_volume + np.log(share))
-        errors = np.exp(log_volume + 0.5 * np.log(share * (1.0 - share) / n_points))
+        errors = np.exp(log_volume + 0.5 * np.log(variance))
     return values, errors
 
 

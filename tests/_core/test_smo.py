@@ -87,3 +87,12 @@ def test_a_tolerance_below_float32_ends():
     X = np.random.default_rng(0).normal(size=(300, 2))
     _, _, _, gap = run(make_source(X, 0.5, "full"), 0.4, tol=1e-14)
     assert 0 < gap < 1e-4
+
+
+def test_problems_larger_than_any_block():
+    """5000 rows: no whole-problem pass, the large block, and more free variables than it holds."""
+    X = np.random.default_rng(0).normal(size=(5000, 2))
+    alpha, gradient, _, gap = run(make_source(X, 0.03, "full"), 0.4)
+    assert gap < 1e-3
+    exact = reference.kernel(X, X, 0.03) @ alpha
+    np.testing.assert_allclose(gradient, exact, rtol=1e-6, atol=1e-5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -17,5 +18,14 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
     ``error_model="numpy"`` drops the zero check of every division, which would stop vectorisation.
     """
-    compiled: Callable[..., Any] = njit(nogil=True, cache=True, fastmath=_FASTMATH, error_model="numpy")(function)
+    options: dict[str, Any] = {"nogil": True, "fastmath": _FASTMATH, "error_model": "numpy"}
+    try:
+        compiled: Callable[..., Any] = njit(cache=True, **options)(function)
+    except RuntimeError:  # numba found no folder it may write to
+        warnings.warn(
+            "numba cannot keep compiled kernels on disk, so every process compiles them again: set NUMBA_CACHE_DIR to "
+            "a folder that can be written.",
+            stacklevel=2,
+        )
+        compiled = njit(**options)(function)
     return compiled

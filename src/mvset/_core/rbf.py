@@ -20,9 +20,12 @@ _BLOCK = 256  # points scored together: their coordinates, distances and sums st
 def scaled_columns(X: NDArray[Any], centre: NDArray[Any], sigma: float, dtype: Any = np.float64) -> NDArray[Any]:
     """Columns whose squared distances are |x - y|²/(2 sigma²).
 
-    Subtracting the centre first, in float64, keeps float32 accurate for data far from the origin.
+    Subtracting the centre first, in float64, keeps float32 accurate for data far from the origin. Coordinates whose
+    square would overflow are cut: the kernel is zero long before.
     """
-    scaled = (X - centre) / (sigma * np.sqrt(2.0))
+    largest = 1e18 if dtype == np.float32 else 1e150
+    with np.errstate(over="ignore"):
+        scaled = np.clip((X - centre) / (sigma * np.sqrt(2.0)), -largest, largest)
     return np.ascontiguousarray(scaled.T, dtype=dtype)
 
 

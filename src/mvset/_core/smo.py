@@ -20,6 +20,7 @@ from mvset._core.rbf import kernel_row, kernel_row_at
 from mvset._core.reduce import INDEX_BITS, INDEX_MASK, float_max, int_max, reciprocal_guess, tagged
 
 _f32 = np.float32
+_FAR = 1e300  # in place of infinity, which the compiler may assume away
 _HUGE = _f32(1e30)
 _TINY = _f32(1e-12)
 _MASK = np.int32(INDEX_MASK)
@@ -29,6 +30,8 @@ MAX_BLOCK = 1 << INDEX_BITS
 # A block is solved to this share of the gap it started from: solving it further fits variables that the next block
 # will move again.
 _BLOCK_PRECISION = 0.1
+_PATIENCE = 50
+_RESOLUTION = 1e-6
 # and the last blocks to this share of the tolerance.
 _LAST_PRECISION = 0.95
 
@@ -163,7 +166,7 @@ def add_rows(source, rows, weights, out):
 @kernel
 def _take_smallest(keys, bound, quota, taken):
     """Mark the up to `quota` smallest keys below `bound`, ties in order."""
-    last = np.partition(keys, quota - 1)[quota - 1] if quota < keys.shape[0] else np.inf
+    last = np.partition(keys, quota - 1)[quota - 1] if quota < keys.shape[0] else _FAR
     limit = min(last, bound)
     for p in range(keys.shape[0]):
         if keys[p] < limit:
@@ -185,8 +188,8 @@ def _most_violating(gradient, alpha, upper, extremes, size):
     grow = np.empty(n, np.float64)
     shrink = np.empty(n, np.float64)
     for p in range(n):
-        grow[p] = gradient[p] if alpha[p] < upper[p] else np.inf
-        shrink[p] = -gradient[p] if alpha[p] > 0.0 else np.inf
+        grow[p] = gradient[p] if alpha[p] < upper[p] else _FAR
+        shrink[p] = -gradient[p] if alpha[p] > 0.0 else _FAR
     smallest, largest = extremes
     taken = np.zeros(n, np.bool_)
     half = max(1, size // 2)
@@ -207,16 +210,23 @@ def solve(source, upper, alpha, gradient, room, tol, max_iter):
     for p in range(n):
         alpha[p] = _f32(alpha[p])  # what is at a bound in the blocks must be at it here
     iterations = 0
+    idle = 0
+    least_gap = _FAR
     while True:
-        smallest = np.inf
-        largest = -np.inf
+        smallest = _FAR
+        largest = -_FAR
         for p in range(n):
             if alpha[p] < upper[p]:
                 smallest = min(smallest, gradient[p])
             if alpha[p] > 0.0:
                 largest = max(largest, gradient[p])
         gap = largest - smallest
-        if not gap >= tol or iterations >= max_iter:
+        if gap < tol or iterations >= max_iter:
+            return iterations, gap
+        # Near the resolution of float32 progress must show now and then.
+        idle = 0 if gap < 0.99 * least_gap else idle + 1
+        least_gap = min(least_gap, gap)
+        if idle > _PATIENCE and gap < _RESOLUTION * max(1.0, abs(largest)):
             return iterations, gap
         chosen = _most_violating(gradient, alpha, upper, (smallest, largest), block)
         whole = 2 * chosen.shape[0] > n and n <= MAX_BLOCK and source[1].shape[0] > 0
