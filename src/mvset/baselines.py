@@ -114,6 +114,15 @@ class OneClassSVM(OutlierMixin, BaseEstimator):
         -------
         self : OneClassSVM
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from mvset import OneClassSVM
+        >>> from mvset.datasets import two_moons
+        >>> X = two_moons(300, random_state=0)
+        >>> svm = OneClassSVM(nu=0.1, sigma=0.3).fit(X)
+        >>> bool(len(svm.support_) >= 30)
+        True
         """
         X = validated_rows(self, X, reset=True)
         self.sigma_ = self._bandwidth(X)
@@ -153,6 +162,15 @@ class OneClassSVM(OutlierMixin, BaseEstimator):
         -------
         scores : ndarray of shape (n_samples,)
             Higher is more normal.
+
+        Examples
+        --------
+        >>> from mvset import OneClassSVM
+        >>> from mvset.datasets import two_moons
+        >>> X = two_moons(300, random_state=0)
+        >>> svm = OneClassSVM(nu=0.1, sigma=0.3).fit(X)
+        >>> svm.score_samples([[100.0, 100.0]])
+        array([0.])
         """
         check_is_fitted(self, "_function")
         X = validated_rows(self, X, reset=False)
@@ -171,6 +189,15 @@ class OneClassSVM(OutlierMixin, BaseEstimator):
         -------
         decision : ndarray of shape (n_samples,)
             ``score_samples(X) - offset_``.
+
+        Examples
+        --------
+        >>> from mvset import OneClassSVM
+        >>> from mvset.datasets import two_moons
+        >>> X = two_moons(300, random_state=0)
+        >>> svm = OneClassSVM(nu=0.1, sigma=0.3).fit(X)
+        >>> bool((svm.decision_function(X) == svm.score_samples(X) - svm.offset_).all())
+        True
         """
         return self.score_samples(X) - self.offset_
 
@@ -186,5 +213,14 @@ class OneClassSVM(OutlierMixin, BaseEstimator):
         -------
         labels : ndarray of shape (n_samples,)
             +1 inside, -1 outside.
+
+        Examples
+        --------
+        >>> from mvset import OneClassSVM
+        >>> from mvset.datasets import two_moons
+        >>> X = two_moons(300, random_state=0)
+        >>> svm = OneClassSVM(nu=0.1, sigma=0.3).fit(X)
+        >>> svm.predict([[0.0, 1.0], [100.0, 100.0]])
+        array([ 1, -1])
         """
         return np.where(self.decision_function(X) >= 0, 1, -1)

@@ -15,6 +15,8 @@ from mvset.volumes import BoxProbe, count_hits, estimate_volumes
 class MassVolumeCurve:
     """Volumes of the nested sets of one bandwidth.
 
+    Of the curves of one fit, that of the chosen bandwidth is computed in float64 and the others in float32.
+
     Attributes
     ----------
     sigma : float

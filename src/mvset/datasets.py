@@ -71,6 +71,12 @@ class GaussianMixtureWithOutliers:
         -------
         X : ndarray of shape (n_samples, n_features)
             Rows in random order; outliers are not marked.
+
+        Examples
+        --------
+        >>> from mvset.datasets import paper_mixture
+        >>> paper_mixture().sample(3, random_state=0).shape
+        (3, 2)
         """
         rng = check_random_state(random_state)
         n_components, n_features = self.means.shape
@@ -91,6 +97,12 @@ class GaussianMixtureWithOutliers:
         -------
         log_density : ndarray of shape (n_samples,)
             Finite for every row, in any dimension.
+
+        Examples
+        --------
+        >>> from mvset.datasets import paper_mixture
+        >>> paper_mixture(300).log_density([[2.5] * 300]).round(1)
+        array([-276.4])
         """
         rows = np.asarray(X, dtype=np.float64)
         n_components, d = self.means.shape
@@ -116,6 +128,12 @@ class GaussianMixtureWithOutliers:
         -------
         density : ndarray of shape (n_samples,)
             Values of the density.
+
+        Examples
+        --------
+        >>> from mvset.datasets import paper_mixture
+        >>> paper_mixture().density([[2.5, 2.5]]).round(4)
+        array([0.0796])
         """
         return np.exp(self.log_density(X))
 
@@ -138,6 +156,12 @@ class GaussianMixtureWithOutliers:
         -------
         log_level : float
             The (1 - mass)-quantile of the log density of a million draws, as in the paper.
+
+        Examples
+        --------
+        >>> from mvset.datasets import paper_mixture
+        >>> round(paper_mixture().log_level(0.95), 1)
+        -5.5
         """
         return float(np.quantile(self._reference, 1.0 - checked_mass(mass)))
 
@@ -153,6 +177,12 @@ class GaussianMixtureWithOutliers:
         -------
         level : float
             ``exp(log_level(mass))``.
+
+        Examples
+        --------
+        >>> from mvset.datasets import paper_mixture
+        >>> round(paper_mixture().level(0.95), 3)
+        0.004
         """
         return float(np.exp(self.log_level(mass)))
 
@@ -170,6 +200,12 @@ class GaussianMixtureWithOutliers:
         -------
         inside : ndarray of bool of shape (n_samples,)
             True inside.
+
+        Examples
+        --------
+        >>> from mvset.datasets import paper_mixture
+        >>> paper_mixture().contains([[2.5, 2.5], [5.0, 5.0]], mass=0.95)
+        array([ True, False])
         """
         return self.log_density(X) >= self.log_level(mass)
 
@@ -186,6 +222,12 @@ class GaussianMixtureWithOutliers:
         volume : VolumeEstimate
             :math:`E[1\{h(X) \ge \tau\} / h(X)]` over a million draws. The weights are at most 1/τ, so this works in any
             dimension.
+
+        Examples
+        --------
+        >>> from mvset.datasets import paper_mixture
+        >>> print(f"{paper_mixture().volume(0.95):.1f}")
+        37.6
         """
         log_weights = -self._reference[self._reference >= self.log_level(mass)]
         largest = log_weights.max()

@@ -186,6 +186,13 @@ class MinimumVolumeSet(NestedSetsMixin, BaseEstimator):
         -------
         self : MinimumVolumeSet
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from mvset import MinimumVolumeSet
+        >>> from mvset.datasets import two_moons
+        >>> MinimumVolumeSet(sigma=0.3, random_state=0).fit(two_moons(300, random_state=0)).sigma_
+        0.3
         """
         X = validated_rows(self, X, reset=True)
         check_spread(self, X)

@@ -77,6 +77,15 @@ class NestedSetsMixin(OutlierMixin, TransformerMixin):
         -------
         decision : ndarray of shape (n_samples,)
             ``score_samples(X) - offset(mass)``.
+
+        Examples
+        --------
+        >>> from mvset import MinimumVolumeSet
+        >>> from mvset.datasets import two_moons
+        >>> X = two_moons(300, random_state=0)
+        >>> model = MinimumVolumeSet(sigma=0.3, random_state=0).fit(X)
+        >>> bool((model.decision_function(X, mass=0.9) <= model.decision_function(X, mass=0.99)).all())
+        True
         """
         scores = self.score_samples(X)
         return scores - (self.offset_ if mass is None else self.offset(mass))
@@ -152,6 +161,17 @@ class NestedSetsMixin(OutlierMixin, TransformerMixin):
         offset : float
             Mean over splits of the offset whose set holds a share `mass` of the held-out rows, or the next larger
             share there is.
+
+        Examples
+        --------
+        >>> from mvset import MinimumVolumeSet
+        >>> from mvset.datasets import two_moons
+        >>> X = two_moons(300, random_state=0)
+        >>> model = MinimumVolumeSet(sigma=0.3, random_state=0).fit(X)
+        >>> model.offset(0.95) == model.offset_
+        True
+        >>> model.offset(0.9) > model.offset_
+        True
         """
         check_is_fitted(self, "_level_sets")
         return float(self._level_sets.offset(checked_mass(mass)))
@@ -192,6 +212,15 @@ class NestedSetsMixin(OutlierMixin, TransformerMixin):
         -------
         decisions : ndarray of shape (n_samples, n_masses)
             Column k is ``decision_function(X, masses_[k])``.
+
+        Examples
+        --------
+        >>> from mvset import MinimumVolumeSet
+        >>> from mvset.datasets import two_moons
+        >>> X = two_moons(300, random_state=0)
+        >>> model = MinimumVolumeSet(sigma=0.3, random_state=0).fit(X)
+        >>> model.transform(X).shape
+        (300, 10)
         """
         scores = self.score_samples(X)
         return scores[:, np.newaxis] - self._level_sets.offset(self.masses_)
@@ -208,6 +237,15 @@ class NestedSetsMixin(OutlierMixin, TransformerMixin):
         -------
         names : ndarray of str
             ``minimumvolumeset_<mass>``.
+
+        Examples
+        --------
+        >>> from mvset import MinimumVolumeSet
+        >>> from mvset.datasets import two_moons
+        >>> X = two_moons(300, random_state=0)
+        >>> model = MinimumVolumeSet(sigma=0.3, n_masses=3, random_state=0).fit(X)
+        >>> list(model.get_feature_names_out())
+        ['minimumvolumeset_0.91', 'minimumvolumeset_0.95', 'minimumvolumeset_0.99']
         """
         check_is_fitted(self, "_level_sets")
         return np.array([f"minimumvolumeset_{mass:.12g}" for mass in self.masses_], dtype=object)

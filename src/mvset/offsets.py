@@ -25,7 +25,7 @@ def offsets_by_rank(held_out_scores: ArrayLike) -> NDArray[np.float64]:
     descending = -np.sort(-np.atleast_2d(np.asarray(held_out_scores, dtype=np.float64)), axis=1)
     ranked = descending.mean(axis=0)
     middle = np.append(0.5 * (ranked[:-1] + ranked[1:]), ranked[-1])
-    return middle - _SLACK * np.abs(middle)
+    return np.asarray(middle - _SLACK * np.abs(middle))
 
 
 def _least_masses(n_ranks: int) -> NDArray[np.float64]:
