@@ -30,10 +30,11 @@ MAX_BLOCK = 1 << INDEX_BITS
 # A block is solved to this share of the gap it started from: solving it further fits variables that the next block
 # will move again.
 _BLOCK_PRECISION = 0.1
-_PATIENCE = 50
-_RESOLUTION = 1e-6
 # and the last blocks to this share of the tolerance.
 _LAST_PRECISION = 0.95
+# When the gap has not shrunk for so many blocks and is this small beside the gradient, float32 has no more to give.
+_PATIENCE = 50
+_RESOLUTION = 1e-6
 
 
 @kernel
@@ -223,7 +224,6 @@ def solve(source, upper, alpha, gradient, room, tol, max_iter):
         gap = largest - smallest
         if gap < tol or iterations >= max_iter:
             return iterations, gap
-        # Near the resolution of float32 progress must show now and then.
         idle = 0 if gap < 0.99 * least_gap else idle + 1
         least_gap = min(least_gap, gap)
         if idle > _PATIENCE and gap < _RESOLUTION * max(1.0, abs(largest)):
