@@ -84,9 +84,11 @@ def mass_volume_curve(
     entering = np.diff(hits, prepend=0)
     worth = np.cumsum(weights[::-1])[::-1]
     mean = float(entering @ worth) / n_points
-    variance = max(float(entering @ worth**2) / n_points - mean**2, 0.0)
-    with np.errstate(over="ignore", invalid="ignore"):
+    # As for volumes: one point's worth always stays in doubt.
+    variance = max(float(entering @ worth**2) / n_points - mean**2, float(worth[0] ** 2) / n_points)
+    with np.errstate(over="ignore"):
         scale = float(np.exp(probe.log_volume))
-        area, area_error = (mean * scale, np.sqrt(variance / n_points) * scale) if mean > 0 else (0.0, 0.0)
+    area = mean * scale if mean > 0 else 0.0  # a box past the range of float64 is infinite
+    area_error = float(np.sqrt(variance / n_points)) * scale
     sigma = level_sets.function.sigma
-    return MassVolumeCurve(sigma, masses, offsets, volumes, errors, hits, area, float(area_error), training_mass)
+    return MassVolumeCurve(sigma, masses, offsets, volumes, errors, hits, area, area_error, training_mass)

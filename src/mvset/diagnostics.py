@@ -27,15 +27,13 @@ class Progress:
 
     def __iter__(self) -> Iterator[float]:
         began = time.perf_counter()
-        for done, sigma in enumerate(self.sigmas, start=1):
-            yield sigma
+        for done, sigma in enumerate(self.sigmas):
             if self.verbose:
                 spent = time.perf_counter() - began
-                left = spent / done * (len(self.sigmas) - done)
-                print(
-                    f"[mvset] sigma {sigma:.4g} done, {done} of {len(self.sigmas)}, {spent:.1f} s, {left:.1f} s left",
-                    file=sys.stderr,
-                )
+                left = f", about {spent / done * (len(self.sigmas) - done):.1f} s left" if done else ""
+                count = f"{done + 1} of {len(self.sigmas)}"
+                print(f"[mvset] sigma {sigma:.4g}, {count}, {spent:.1f} s so far{left}", file=sys.stderr)
+            yield sigma
 
 
 @dataclass(frozen=True)
@@ -127,8 +125,8 @@ def _too_few_hits(curve: MassVolumeCurve, n_points: int) -> str:
     return (
         f"Only {curve.hits[0]} of n_volume_points={n_points} points in the box around the rows fell into the set of "
         f"mass {curve.masses[0]:.3g} at sigma={curve.sigma:.4g} ({_FEW_HITS} are needed): its volume, and a bandwidth "
-        "chosen by volumes, mean little. This comes with many columns, or with far outliers. Raise n_volume_points, or "
-        "give sigma."
+        "chosen by volumes, mean little. This comes with many columns, far outliers, or a few values repeated. Raise "
+        "n_volume_points, or give sigma."
     )
 
 

@@ -27,7 +27,7 @@ class NestedSetsMixin(OutlierMixin, TransformerMixin):
     ) -> None:
         """Take over the fitted sets, and the scores of the points that measure their volumes."""
         self._level_sets = level_sets
-        self._probe_scores = np.sort(scores)
+        self._probe_scores = scores
         self._log_box_volume = probe.log_volume
         self.masses_ = masses
         self.sigma_ = level_sets.function.sigma
@@ -236,7 +236,7 @@ class NestedSetsMixin(OutlierMixin, TransformerMixin):
         Returns
         -------
         names : ndarray of str
-            ``minimumvolumeset_<mass>``.
+            The name of the class in lower case, and the mass.
 
         Examples
         --------
@@ -248,4 +248,5 @@ class NestedSetsMixin(OutlierMixin, TransformerMixin):
         ['minimumvolumeset_0.91', 'minimumvolumeset_0.95', 'minimumvolumeset_0.99']
         """
         check_is_fitted(self, "_level_sets")
-        return np.array([f"minimumvolumeset_{mass:.12g}" for mass in self.masses_], dtype=object)
+        prefix = type(self).__name__.lower()
+        return np.array([f"{prefix}_{mass:.12g}" for mass in self.masses_], dtype=object)

@@ -21,7 +21,7 @@ def random_splits(n_rows: int, n_splits: int, test_size: float, rng: np.random.R
 
     Paper: first line of the loop over b in Fig. 3; 80 % train and 20 % held out in its experiments. Difference: its
     splits are independent. Each of ours is the same uniform draw, but together they are balanced, which takes away the
-    luck of how often a row happened to calibrate: ten balanced splits vary no more than fifty independent ones.
+    luck of how often a row happened to calibrate: ten balanced splits vary about as little as fifty independent ones.
     """
     n_held_out = int(np.ceil(test_size * n_rows))
     if n_rows - n_held_out < 2:
