@@ -31,6 +31,8 @@ test: lint .venv/.kernels
 bench: .venv/.ready
 	$(BIN)/python benchmarks/realised_mass.py
 	$(BIN)/python benchmarks/ablation.py
+	$(BIN)/python benchmarks/volume_estimators.py
+	$(BIN)/python benchmarks/bandwidth_choice.py
 	$(BIN)/python benchmarks/agreement.py
 	$(BIN)/python benchmarks/two_moons.py
 	$(BIN)/python benchmarks/single_solve.py

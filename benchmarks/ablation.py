@@ -21,7 +21,7 @@ from mvset.splits import Split
 
 
 def upper_ends(held_out_scores):
-    return -np.sort(-np.asarray(held_out_scores), axis=1).mean(axis=0)
+    return -np.sort(-np.asarray(held_out_scores), axis=1)
 
 
 def independent_splits(n_rows, n_splits, test_size, rng):
@@ -32,8 +32,8 @@ def independent_splits(n_rows, n_splits, test_size, rng):
 PATCHES = {
     "upper end": ("mvset.level_sets.offsets_by_rank", upper_ends),
     "independent": ("mvset.estimator.random_splits", independent_splits),
-    "no condition": ("mvset.selection.describes_masses", lambda curve: True),
-    "no early stop": ("mvset.estimator.describes_masses", lambda curve: True),
+    "no condition": ("mvset.selection.describes_masses", lambda training_mass, masses: True),
+    "no early stop": ("mvset.ranking.describes_masses", lambda training_mass, masses: True),
 }
 
 

@@ -18,12 +18,12 @@ from sklearn.svm import OneClassSVM
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import reference
 from mvset import MinimumVolumeSet
+from mvset.box_points import draw_box_probe
 from mvset.curves import mass_grid
 from mvset.datasets import boston, paper_mixture, two_moons
 from mvset.dual import solve_dual
 from mvset.gram import gaussian_gram
 from mvset.splits import random_splits
-from mvset.volumes import draw_box_probe
 
 TABLES = {
     "two moons": (two_moons(2000, random_state=0), np.linspace(0.01, 0.5, 30), 5),
@@ -38,11 +38,11 @@ TABLES = {
 def areas(name, X, sigmas, n_splits):
     rng = np.random.RandomState(0)
     splits, probe = random_splits(len(X), n_splits, 0.2, rng), draw_box_probe(X, 10_000, rng)
-    masses, volume = mass_grid(0.95, 0.04, 10), np.exp(probe.log_volume)
+    masses, volume = mass_grid(0.95, 0.04, 10), np.exp(probe.log_weights).sum()
     theirs = Parallel(n_jobs=-1)(
         delayed(reference.fit)(X, splits, sigma, masses, probe.points, volume) for sigma in sigmas
     )
-    model = MinimumVolumeSet(sigma=sigmas, n_splits=n_splits, random_state=0, n_jobs=-1).fit(X)
+    model = MinimumVolumeSet(sigma=sigmas, n_splits=n_splits, volume_method="box", random_state=0, n_jobs=-1).fit(X)
     difference = [abs(curve.area / area - 1) for curve, (_, area) in zip(model.curves_, theirs, strict=True)]
     print(f"area, {name}: differs by {100 * max(difference):.4f} % at most over {len(sigmas)} bandwidths", flush=True)
 

@@ -16,11 +16,11 @@ from sklearn.metrics import auc
 from sklearn.svm import OneClassSVM
 
 from mvset import MinimumVolumeSet
+from mvset.box_points import draw_box_probe
 from mvset.curves import mass_grid
 from mvset.datasets import two_moons
 from mvset.offsets import offset_at, offsets_by_rank
 from mvset.splits import random_splits
-from mvset.volumes import draw_box_probe
 
 SIGMAS = np.linspace(0.01, 0.5, 30)
 N_SPLITS = 25
@@ -36,17 +36,18 @@ def scikit_learn_loop(X, splits, masses, probe):
     tasks = [(split, sigma) for sigma in SIGMAS for split in splits]
     results = Parallel(n_jobs=-1)(delayed(scores_of_one_split)(X, *task, probe.points) for task in tasks)
     areas = []
+    box_volume = np.exp(probe.log_weights).sum()
     for i in range(len(SIGMAS)):
         held_out, points = zip(*results[i * N_SPLITS : (i + 1) * N_SPLITS], strict=True)
-        offsets = offset_at(offsets_by_rank(held_out), masses)
-        volumes = [np.exp(probe.log_volume) * np.mean(np.mean(points, axis=0) >= offset) for offset in offsets]
+        offsets = offset_at(offsets_by_rank(held_out).mean(axis=0), masses)
+        volumes = [box_volume * np.mean(np.mean(points, axis=0) >= offset) for offset in offsets]
         areas.append(auc(masses, volumes))
     return np.array(areas)
 
 
 def main() -> None:
     X = two_moons(2000, random_state=0)
-    model = MinimumVolumeSet(sigma=SIGMAS, n_splits=N_SPLITS, n_jobs=-1, random_state=0)
+    model = MinimumVolumeSet(sigma=SIGMAS, n_splits=N_SPLITS, volume_method="box", n_jobs=-1, random_state=0)
     model.fit(X)  # compiles
     times = []
     for _ in range(3):

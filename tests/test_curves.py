@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import auc
 
-from mvset.curves import mass_grid, mass_volume_curve
-from mvset.level_sets import KernelExpansion, KernelLevelSets
-from mvset.volumes import draw_box_probe
+from mvset.box_points import draw_box_probe
+from mvset.curves import bandwidth_curve, mass_grid, mean_over
+from mvset.level_sets import KernelExpansion, LevelSets
 
 MASSES = mass_grid(0.95, 0.04, 10)
 
@@ -17,7 +17,7 @@ def curve_of(seed, n_points=4000):
     ranked = np.exp(-0.5 * np.arange(1, 101) / 100 * 10 / np.pi)
     probe = draw_box_probe(np.array([[-2.0, -2.0], [2.0, 2.0]]), n_points, np.random.RandomState(seed))
     scores = function(probe.points)
-    return mass_volume_curve(KernelLevelSets(function, ranked), MASSES, probe, scores, 0.6)
+    return bandwidth_curve(LevelSets(function, np.stack([ranked, ranked])), MASSES, probe, scores, 0.6)
 
 
 def test_masses_of_the_paper():
@@ -35,15 +35,21 @@ def test_masses_stay_inside_the_unit_interval(mass):
 def test_area_is_the_trapezoid_of_the_volumes():
     curve = curve_of(0)
     assert curve.area == pytest.approx(auc(MASSES, curve.volumes))
+    assert curve.mean_log_volume == pytest.approx(auc(MASSES, np.log(curve.volumes)) / np.ptp(MASSES))
     assert (np.diff(curve.volumes) >= 0).all()
-    np.testing.assert_allclose(curve.volumes, curve.hits / 4000 * 16)
+    np.testing.assert_allclose(curve.log_volumes, np.log(curve.volumes))
+    np.testing.assert_allclose(curve.split_log_volumes, curve.mean_log_volume)  # both splits have the same offsets
 
 
 def test_area_and_its_standard_error_against_the_truth():
     """The sets are discs of area 10 k/m; 300 draws of the probe points."""
     curves = [curve_of(seed) for seed in range(300)]
     areas = np.array([curve.area for curve in curves])
+    errors = np.array([curve.area_error for curve in curves])
     truth = auc(MASSES, 10 * np.ceil(100 * MASSES - 1e-9) / 100)
-    error = curves[0].area_error
-    assert areas.mean() == pytest.approx(truth, abs=4 * error / np.sqrt(300))
-    assert areas.std() == pytest.approx(error, rel=0.2)
+    assert areas.mean() == pytest.approx(truth, abs=4 * areas.std() / np.sqrt(300))
+    assert np.mean(np.abs(areas - truth) < 1.96 * errors) == pytest.approx(0.95, abs=4 * np.sqrt(0.05 / 300))
+
+
+def test_mean_of_a_constant_is_that_constant():
+    assert mean_over(MASSES, np.full((3, 10), 7.0)) == pytest.approx(np.full(3, 7.0))

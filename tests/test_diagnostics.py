@@ -37,8 +37,16 @@ def test_unconverged_solves_warn_once_with_the_gap():
 
 def test_unmeasured_volumes_warn():
     X = paper_mixture(15).sample(400, random_state=0)
-    with pytest.warns(UserWarning, match="of n_volume_points=10000 points in the box around the rows"):
-        MinimumVolumeSet(sigma=3.0, n_splits=2, random_state=0).fit(X)
+    with pytest.warns(UserWarning, match=r"0 of 10000 sample points \(box\) .* effective sample size of 0; 400 are"):
+        MinimumVolumeSet(sigma=3.0, n_splits=2, volume_method="box", random_state=0).fit(X)
+
+
+def test_too_few_effective_points_warn_with_their_number():
+    X = paper_mixture(15).sample(400, random_state=0)
+    with pytest.warns(UserWarning, match=r"48 sample points \(importance\) .* of \d+; 400 are needed\. Of 3"):
+        model = MinimumVolumeSet(sigma=[2.0, 3.0, 4.0], n_splits=2, n_volume_points=6, random_state=0).fit(X)
+    assert model.selection_.criterion == "feature subsets"
+    assert "400 are needed to compare volumes" in model.selection_.reason
 
 
 @pytest.mark.parametrize("sigma", [1e-3, 1e9])

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mvset import MinimumVolumeSet
+from mvset.box_points import draw_box_probe
 from mvset.datasets import paper_mixture, two_moons
-from mvset.volumes import draw_box_probe
 
 MASSES = (0.05, 0.3, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
 

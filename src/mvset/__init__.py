@@ -1,10 +1,27 @@
 """Minimum Volume sets: the smallest region that holds a given share of a distribution, and what lies outside."""
 
 from mvset.baselines import OneClassSVM
-from mvset.curves import MassVolumeCurve
+from mvset.calibrated import CalibratedSet
+from mvset.curves import BandwidthCurve, MassVolumeCurve
 from mvset.estimator import MinimumVolumeSet
+from mvset.evaluation import ExcessMassCurve, excess_mass_curve, mass_volume_curve, mass_volume_scorer
+from mvset.metrics import symmetric_difference
+from mvset.ranking import Selection
 from mvset.volumes import VolumeEstimate
 
 __version__ = "0.1.0"
 
-__all__ = ["MassVolumeCurve", "MinimumVolumeSet", "OneClassSVM", "VolumeEstimate"]
+__all__ = [
+    "BandwidthCurve",
+    "CalibratedSet",
+    "ExcessMassCurve",
+    "MassVolumeCurve",
+    "MinimumVolumeSet",
+    "OneClassSVM",
+    "Selection",
+    "VolumeEstimate",
+    "excess_mass_curve",
+    "mass_volume_curve",
+    "mass_volume_scorer",
+    "symmetric_difference",
+]

@@ -42,28 +42,28 @@ def draw_nested_sets(axes: Any, model: MinimumVolumeSet, X: NDArray[np.float64],
     )
 
 
-def draw_areas(axes: Any, model: MinimumVolumeSet) -> None:
-    """Area under the mass-volume curve against the bandwidth, with its standard error and the choice."""
+def draw_volumes(axes: Any, model: MinimumVolumeSet) -> None:
+    """Mean volume of the nested sets against the bandwidth, with its standard error and the choice."""
     sigmas = np.array([curve.sigma for curve in model.curves_])
-    areas = np.array([curve.area for curve in model.curves_])
-    errors = np.array([curve.area_error for curve in model.curves_])
+    volumes = np.exp([curve.mean_log_volume for curve in model.curves_])
+    errors = volumes * [curve.area_error / curve.area for curve in model.curves_]
     best = int(np.flatnonzero(sigmas == model.sigma_)[0])
-    axes.fill_between(sigmas, areas - errors, areas + errors, color=_SHADES[3], linewidth=0)
-    axes.plot(sigmas, areas, color=_SHADES[1], marker="o", markersize=3.5)
-    axes.plot(sigmas[best], areas[best], color=_ORANGE, marker="o", markersize=8)
+    axes.fill_between(sigmas, volumes - errors, volumes + errors, color=_SHADES[3], linewidth=0)
+    axes.plot(sigmas, volumes, color=_SHADES[1], marker="o", markersize=3.5)
+    axes.plot(sigmas[best], volumes[best], color=_ORANGE, marker="o", markersize=8)
     axes.annotate(
         f"σ = {model.sigma_:.3g}",
-        (sigmas[best], areas[best]),
+        (sigmas[best], volumes[best]),
         textcoords="offset points",
         xytext=(0, -20),
         ha="center",
         color=_ORANGE,
         fontweight="bold",
     )
-    axes.set(xlabel="bandwidth σ", ylabel="area under the mass-volume curve", xscale="log")
-    axes.set_ylim(0.95 * areas.min(), min(areas.max(), 1.6 * areas.min()))
+    axes.set(xlabel="bandwidth σ", ylabel="geometric mean volume of the nested sets", xscale="log")
+    axes.set_ylim(0.95 * volumes.min(), min(volumes.max(), 1.6 * volumes.min()))
     axes.xaxis.set_major_formatter("{x:g}")
-    axes.set_title("The bandwidth of least area is chosen", loc="left")
+    axes.set_title("The widest σ of the smallest sets is chosen", loc="left")
 
 
 def draw(model: MinimumVolumeSet, X: NDArray[np.float64], title: str, labels: tuple[str, str], path: Path) -> None:
@@ -73,7 +73,7 @@ def draw(model: MinimumVolumeSet, X: NDArray[np.float64], title: str, labels: tu
     figure = Figure(figsize=(12, 4.8), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(3, 2))
     draw_nested_sets(left, model, X, labels)
-    draw_areas(right, model)
+    draw_volumes(right, model)
     for axes in (left, right):
         axes.spines[["top", "right"]].set_visible(False)
     figure.suptitle(title, fontsize=14, fontweight="bold", x=0.01, ha="left")

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mvset.curves import MassVolumeCurve
+from mvset.curves import BandwidthCurve
 from mvset.dual import Dual, DualStatus
+from mvset.probes import SUFFICIENT
+from mvset.ranking import Selection
 from mvset.selection import describes_masses
-
-_FEW_HITS = 10  # a volume measured by fewer sample points is uncertain by a third or more
+from mvset.volumes import Probe
 
 
 class Progress:
@@ -82,31 +83,43 @@ def warn_if_unresolved(mass: float, n_held_out: int, test_size: float) -> None:
     )
 
 
-def warn_about_bandwidth(nu: float, curves: Sequence[MassVolumeCurve], best: int, n_points: int) -> None:
+def warn_if_uncertain(effective_sample_size: float, probe: Probe, largest: str, option: str, stacklevel: int) -> None:
+    """Say when too few effective points reached the largest set for its volume to mean much."""
+    if effective_sample_size >= SUFFICIENT:
+        return
+    advice = f"Raise {option}" + (" or try 'auto'." if probe.method == "box" else ".")
+    warnings.warn(
+        f"The volumes are uncertain: of {len(probe.points)} sample points ({probe.method}) those in {largest} are "
+        f"worth {effective_sample_size:.0f} equally weighted ones; {SUFFICIENT} are needed. {advice}",
+        stacklevel=stacklevel,
+    )
+
+
+def warn_about_bandwidth(nu: float, curves: Sequence[BandwidthCurve], best: int, selection: Selection) -> None:
     """Say the one thing that most limits the choice of the bandwidth."""
     curve = curves[best]
     advice = (
-        _all_inside(curve, n_points)
+        _all_inside(curve, selection)
         or _nu_too_small(nu, curve)
-        or _too_few_hits(curve, n_points)
+        or _too_few_points(curve, selection)
         or _on_the_edge(curve.sigma, [other.sigma for other in curves])
     )
     if advice:
         warnings.warn(advice, stacklevel=4)
 
 
-def _all_inside(curve: MassVolumeCurve, n_points: int) -> str:
-    if curve.hits[0] < n_points:
+def _all_inside(curve: BandwidthCurve, selection: Selection) -> str:
+    if curve.offsets[0] > 0 and curve.hits[0] < selection.n_points:
         return ""
     return (
         f"sigma={curve.sigma:.4g} cannot describe these rows: every point of the box around them lies in the set of "
-        f"mass {curve.masses[0]:.3g}. It is too narrow, or too wide; try sigma='auto'."
+        f"mass {curve.masses[0]:.3g}. It is too narrow, or too wide."
     )
 
 
-def _nu_too_small(nu: float, curve: MassVolumeCurve) -> str:
+def _nu_too_small(nu: float, curve: BandwidthCurve) -> str:
     """The paper's condition on ν fails. The share of outliers grows with ν about in proportion."""
-    if describes_masses(curve):
+    if describes_masses(curve.training_mass, curve.masses):
         return ""
     outliers, needed = 1.0 - curve.training_mass, 1.0 - float(curve.masses[0])
     proportion = min(5.0, nu / outliers) if outliers > 0 else 2.0
@@ -119,14 +132,16 @@ def _nu_too_small(nu: float, curve: MassVolumeCurve) -> str:
     )
 
 
-def _too_few_hits(curve: MassVolumeCurve, n_points: int) -> str:
-    if curve.hits[0] >= _FEW_HITS:
+def _too_few_points(curve: BandwidthCurve, selection: Selection) -> str:
+    size = float(curve.effective_sample_sizes[-1])
+    if size >= SUFFICIENT and selection.criterion != "middle":
         return ""
+    reason = selection.reason + " " if selection.criterion in ("feature subsets", "middle") else ""
+    advice = "Raise n_volume_points" + (" or try volume_method='auto'." if selection.volume_method == "box" else ".")
     return (
-        f"Only {curve.hits[0]} of n_volume_points={n_points} points in the box around the rows fell into the set of "
-        f"mass {curve.masses[0]:.3g} at sigma={curve.sigma:.4g} ({_FEW_HITS} are needed): its volume, and a bandwidth "
-        "chosen by volumes, mean little. This comes with many columns, far outliers, or a few values repeated. Raise "
-        "n_volume_points, or give sigma."
+        f"The volumes are uncertain: {curve.hits[-1]} of {selection.n_points} sample points "
+        f"({selection.volume_method}) fell into the set of mass {curve.masses[-1]:.3g} at sigma={curve.sigma:.4g}, "
+        f"with an effective sample size of {size:.0f}; {SUFFICIENT} are needed. {reason}{advice}"
     )
 
 

@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mvset.bandwidths import bandwidth_grid, extend_grid
-from mvset.curves import MassVolumeCurve, mass_grid, mass_volume_curve
+from mvset.curves import bandwidth_curve, mass_grid
 from mvset.diagnostics import Progress, SolveReport, warn_about_bandwidth, warn_if_unconverged, warn_if_unresolved
 from mvset.dual import Dual, solve_duals
 from mvset.gram import gaussian_gram
 from mvset.inputs import candidate_sigmas, check_spread, validated_rows
 from mvset.level_sets import aggregate
 from mvset.nested_sets import NestedSetsMixin
-from mvset.parallel import thread_map
-from mvset.selection import describes_masses, select_bandwidth
-from mvset.splits import random_splits
-from mvset.volumes import draw_box_probe
+from mvset.parallel import Map, thread_map
+from mvset.probes import VOLUME_METHODS, PointSource, VolumeMethod
+from mvset.ranking import Candidate, fails_after_success, rank_bandwidths
+from mvset.splits import Split, random_splits
+from mvset.subsets import points_are_too_few, rank_on_subsets
+
+
+@dataclass(frozen=True)
+class Solution:
+    """One bandwidth solved: its nested sets, and the duals and their report behind them."""
+
+    candidate: Candidate
+    duals: list[Dual]
+    report: SolveReport
 
 
 class MinimumVolumeSet(NestedSetsMixin, BaseEstimator):
@@ -57,8 +69,12 @@ class MinimumVolumeSet(NestedSetsMixin, BaseEstimator):
         would leave (0, 1).
     n_masses : int, default=10
         Number of masses on that interval.
+    volume_method : {"auto", "box", "importance"}, default="auto"
+        How the points that measure volumes are drawn: uniformly in the box around the rows, as in the paper, or by
+        importance sampling, where the sets are. "auto" takes the box up to three columns and importance sampling beyond
+        or where the box is hardly hit; and up to eight times `n_volume_points` when they are too few.
     n_volume_points : int, default=10_000
-        Number of uniform points in the box around the rows that measure volumes.
+        Number of these points.
     tol : float, default=1e-3
         Tolerance of the solver on the optimality conditions, on the scale of scikit-learn's ``OneClassSVM``.
     max_iter : int, default=-1
@@ -82,8 +98,10 @@ class MinimumVolumeSet(NestedSetsMixin, BaseEstimator):
         Their weights; they sum to one.
     volume_ : VolumeEstimate
         Volume of the set of mass `mass`, with its standard error.
-    curves_ : list of MassVolumeCurve
+    curves_ : list of BandwidthCurve
         The mass-volume curve of every bandwidth tried, narrowest first.
+    selection_ : Selection
+        How the bandwidth was chosen among them, and with how many effective sample points.
     masses_ : ndarray of shape (n_masses,)
         The masses of these curves, and of the columns of :meth:`transform`.
     n_iter_ : int
@@ -132,6 +150,7 @@ class MinimumVolumeSet(NestedSetsMixin, BaseEstimator):
         "test_size": [Interval(Real, 0, 1, closed="neither")],
         "mass_margin": [Interval(Real, 0, 1, closed="neither")],
         "n_masses": [Interval(Integral, 2, None, closed="left")],
+        "volume_method": [StrOptions(set(VOLUME_METHODS))],
         "n_volume_points": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, -1, None, closed="left")],
@@ -150,6 +169,7 @@ class MinimumVolumeSet(NestedSetsMixin, BaseEstimator):
         test_size: float = 0.2,
         mass_margin: float = 0.04,
         n_masses: int = 10,
+        volume_method: VolumeMethod = "auto",
         n_volume_points: int = 10_000,
         tol: float = 1e-3,
         max_iter: int = -1,
@@ -164,6 +184,7 @@ class MinimumVolumeSet(NestedSetsMixin, BaseEstimator):
         self.test_size = test_size
         self.mass_margin = mass_margin
         self.n_masses = n_masses
+        self.volume_method = volume_method
         self.n_volume_points = n_volume_points
         self.tol = tol
         self.max_iter = max_iter
@@ -199,45 +220,68 @@ class MinimumVolumeSet(NestedSetsMixin, BaseEstimator):
         rng = check_random_state(self.random_state)
         splits = random_splits(len(X), self.n_splits, self.test_size, rng)
         masses = mass_grid(self.mass, self.mass_margin, self.n_masses)
-        probe = draw_box_probe(X, self.n_volume_points, rng)
+        # More splits hold out the same rows again, and say no more about the offsets.
+        n_independent = min(len(splits), len(X) / len(splits[0].held_out))
+        source = PointSource(self.volume_method, X, self.n_volume_points, rng)
         automatic = isinstance(self.sigma, str)
         sigmas = bandwidth_grid(X, rng) if automatic else candidate_sigmas(self.sigma)
 
-        curves: list[MassVolumeCurve] = []
-        reports: list[SolveReport] = []
-        solutions: dict[float, list[Dual]] = {}
+        solutions: list[Solution] = []
+        ranking = None
         rounds = 0
         with thread_map(self.n_jobs) as run:
-            while len(sigmas):
-                gram = duals = None
-                # From wide to narrow: each solution starts from the one before.
-                for sigma in Progress(np.sort(sigmas)[::-1].tolist(), self.verbose):
-                    gram = gaussian_gram(X, sigma, run, recycle=gram)
-                    duals = solve_duals(
-                        gram, splits, nu=self.nu, tol=self.tol, max_iter=self.max_iter, starts=duals, run=run
-                    )
-                    reports.append(SolveReport.of(duals))
-                    level_sets = aggregate(X, splits, duals, sigma, np.float32, run)
-                    scores = level_sets.function(probe.points, run)
-                    curves.append(mass_volume_curve(level_sets, masses, probe, scores, reports[-1].training_mass))
-                    solutions[sigma] = [dual.compact() for dual in duals]
-                    if automatic and not describes_masses(curves[-1]) and any(map(describes_masses, curves)):
+            while True:
+                for solution in self._solutions(X, splits, sigmas, run, self.verbose):
+                    solutions.append(solution)
+                    if automatic and fails_after_success([s.candidate for s in solutions], masses):
                         break  # narrower ones fail the condition on nu all the more
-                curves.sort(key=lambda curve: curve.sigma)
-                best = select_bandwidth(curves)
-                extensible = automatic and curves[best].area > 0
-                sigmas = extend_grid([curve.sigma for curve in curves], best, rounds) if extensible else np.empty(0)
+                solutions.sort(key=lambda solution: solution.candidate.sigma)
+                candidates = [solution.candidate for solution in solutions]
+                ranking = rank_bandwidths(candidates, masses, source, n_independent, run, previous=ranking)
+                extensible = automatic and ranking.selection.criterion != "middle"
+                grid = [candidate.sigma for candidate in candidates]
+                sigmas = extend_grid(grid, ranking.best, rounds) if extensible else np.empty(0)
+                if len(sigmas) == 0:
+                    break
                 rounds += 1
-            # The set chosen, once more in full precision.
-            duals = solutions[curves[best].sigma]
-            level_sets = aggregate(X, splits, duals, curves[best].sigma, np.float64, run)
-            scores = level_sets.function(probe.points, run)
-        curves[best] = mass_volume_curve(level_sets, masses, probe, scores, curves[best].training_mass)
+            if points_are_too_few(ranking, source):
 
+                def solve(rows: NDArray[np.float64], widths: NDArray[np.float64]) -> list[Candidate]:
+                    return [s.candidate for s in self._solutions(rows, splits, widths, run)][::-1]
+
+                ranking = rank_on_subsets(ranking, solve, masses, source, n_independent, run)
+            chosen = solutions[ranking.best]
+            # The set chosen, once more in full precision.
+            level_sets = aggregate(X, splits, chosen.duals, chosen.candidate.sigma, np.float64, run)
+            scores = level_sets.function(ranking.probe.points, run)
+        curves, probe = ranking.curves, ranking.probe
+        curves[ranking.best] = bandwidth_curve(level_sets, masses, probe, scores, chosen.candidate.training_mass)
+
+        self.sigma_ = chosen.candidate.sigma
+        self.support_vectors_ = level_sets.function.centres
+        self.dual_coef_ = level_sets.function.weights[np.newaxis]
         self._keep(level_sets, masses, probe, scores)
         self.curves_ = curves
-        self.n_iter_ = SolveReport.of(duals).iterations
-        warn_if_unconverged(reports, self.tol)
+        self.selection_ = ranking.selection
+        self.n_iter_ = chosen.report.iterations
+        warn_if_unconverged([solution.report for solution in solutions], self.tol)
         warn_if_unresolved(self.mass, len(splits[0].held_out), self.test_size)
-        warn_about_bandwidth(self.nu, curves, best, len(scores))
+        warn_about_bandwidth(self.nu, curves, ranking.best, ranking.selection)
         return self
+
+    def _solutions(
+        self,
+        X: NDArray[np.float64],
+        splits: Sequence[Split],
+        sigmas: NDArray[np.float64],
+        run: Map,
+        verbose: bool | int = False,
+    ) -> Iterator[Solution]:
+        """Solve every split at each bandwidth, from wide to narrow: each solution starts from the one before."""
+        gram = duals = None
+        for sigma in Progress(np.sort(sigmas)[::-1].tolist(), verbose):
+            gram = gaussian_gram(X, sigma, run, recycle=gram)
+            duals = solve_duals(gram, splits, nu=self.nu, tol=self.tol, max_iter=self.max_iter, starts=duals, run=run)
+            report = SolveReport.of(duals)
+            level_sets = aggregate(X, splits, duals, sigma, np.float32, run)
+            yield Solution(Candidate(level_sets, report.training_mass), [dual.compact() for dual in duals], report)

@@ -36,15 +36,27 @@ def validated_rows(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.float64
     return array
 
 
+def check_extent(X: NDArray[np.float64]) -> None:
+    """Refuse rows without any extent, or with one that float64 cannot square."""
+    extent = np.ptp(X, axis=0)
+    if not extent.any():
+        raise ValueError(
+            f"All {len(X)} rows of X are equal: a single point has no volume and no bandwidth. Give rows that differ."
+        )
+    narrowest, widest = extent[extent > 0].min(), extent.max()
+    if not (narrowest > 1e-140 and widest < 1e140):
+        raise ValueError(
+            f"The columns of X range over {narrowest:.3g} to {widest:.3g}: rescale them, e.g. with StandardScaler."
+        )
+
+
 def check_spread(estimator: Any, X: NDArray[np.float64]) -> None:
     """Refuse data without any extent; warn about columns without, and about wildly different scales."""
     spread = X.std(axis=0)
     # Rounding in the mean leaves a tiny spread on constant columns: the range is exact.
     constant = X.min(axis=0) == X.max(axis=0)
     if constant.all():
-        raise ValueError(
-            f"All {len(X)} rows of X are equal: a single point has no volume and no bandwidth. Give rows that differ."
-        )
+        check_extent(X)
     if constant.any():
         warnings.warn(
             f"X is constant in {_named(estimator, np.flatnonzero(constant))}: volumes are measured across the other "
@@ -99,8 +111,8 @@ def candidate_sigmas(sigma: Any) -> NDArray[np.float64]:
     return np.unique(sigmas)
 
 
-def checked_mass(mass: Any) -> float:
-    """A mass given to a method."""
+def checked_mass(mass: Any, name: str = "mass") -> float:
+    """A mass, or another share, given to a method."""
     if not isinstance(mass, Real) or not 0.0 < float(mass) < 1.0:
-        raise ValueError(f"mass must be a number strictly between 0 and 1; got {mass!r}.")
+        raise ValueError(f"{name} must be a number strictly between 0 and 1; got {mass!r}.")
     return float(mass)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -48,12 +49,27 @@ class KernelExpansion:
         return np.concatenate([np.empty(0), *run(values, range(0, len(X), _CHUNK))])
 
 
-@dataclass(frozen=True)
-class KernelLevelSets:
-    """Nested sets {function >= offset(mass)} of one kernel expansion, one for every mass in (0, 1)."""
+class ScoreFunction(Protocol):
+    """A score of every row, high where the rows are."""
 
-    function: KernelExpansion
-    offsets: NDArray[np.float64]  # by rank: see offsets.py
+    def __call__(self, X: NDArray[np.float64], run: Map = map) -> NDArray[np.float64]:
+        """Values at the rows of X."""
+
+
+Function = TypeVar("Function", bound=ScoreFunction)
+
+
+@dataclass(frozen=True)
+class LevelSets(Generic[Function]):
+    """Nested sets {function >= offset(mass)}, one for every mass in (0, 1)."""
+
+    function: Function
+    split_offsets: NDArray[np.float64]  # one row per split, by rank: see offsets.py
+
+    @cached_property
+    def offsets(self) -> NDArray[np.float64]:
+        """Mean over splits of the offsets by rank."""
+        return np.asarray(self.split_offsets.mean(axis=0))
 
     def offset(self, mass: ArrayLike) -> NDArray[np.float64]:
         """Offset of the set of each mass."""
@@ -96,7 +112,7 @@ def aggregate(
     sigma: float,
     dtype: type = np.float64,
     run: Map = map,
-) -> KernelLevelSets:
+) -> LevelSets[KernelExpansion]:
     r"""Mean of the models of all splits: :math:`F^B = \frac1B \sum_b (f_b - \hat\rho^b)`.
 
     Paper: Section II-D, Fig. 3. The mean is itself one kernel expansion, with weights the mean of the γ_b and offset
@@ -104,4 +120,4 @@ def aggregate(
     """
     coefficients = np.mean([dual.coefficients for dual in duals], axis=0)
     scores = list(run(lambda split, dual: _held_out_score(X, split, dual, sigma, dtype), splits, duals))
-    return KernelLevelSets(kernel_expansion(X, coefficients, sigma, dtype), offsets_by_rank(scores))
+    return LevelSets(kernel_expansion(X, coefficients, sigma, dtype), offsets_by_rank(scores))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,34 +11,35 @@ from sklearn.base import OutlierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mvset.inputs import checked_mass, validated_rows
-from mvset.level_sets import KernelLevelSets
+from mvset.level_sets import LevelSets
 from mvset.parallel import thread_map
-from mvset.volumes import BoxProbe, VolumeEstimate, volume_estimate
+from mvset.volumes import Probe, VolumeEstimate, inside_sets, measure
 
 
 class NestedSetsMixin(OutlierMixin, TransformerMixin):
-    """Methods over nested kernel level sets; `fit` hands them over through :meth:`_keep`."""
+    """Methods over nested level sets; `fit` hands them over through :meth:`_keep`."""
 
     mass: float
     n_jobs: int | None
     masses_: NDArray[np.float64]
 
     def _keep(
-        self, level_sets: KernelLevelSets, masses: NDArray[np.float64], probe: BoxProbe, scores: NDArray[np.float64]
+        self,
+        level_sets: LevelSets[Any],
+        masses: NDArray[np.float64],
+        probe: Probe,
+        scores: NDArray[np.float64],
     ) -> None:
         """Take over the fitted sets, and the scores of the points that measure their volumes."""
         self._level_sets = level_sets
+        self._probe = replace(probe, points=np.empty((0, probe.points.shape[1])))  # their scores say it all
         self._probe_scores = scores
-        self._log_box_volume = probe.log_volume
         self.masses_ = masses
-        self.sigma_ = level_sets.function.sigma
-        self.support_vectors_ = level_sets.function.centres
-        self.dual_coef_ = level_sets.function.weights[np.newaxis]
         self.offset_ = self.offset(self.mass)
         self.volume_ = self.volume(self.mass)
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """Value of the aggregated solution function, before the offset.
+        """Value of the aggregated score, before the offset.
 
         Parameters
         ----------
@@ -47,7 +49,7 @@ class NestedSetsMixin(OutlierMixin, TransformerMixin):
         Returns
         -------
         scores : ndarray of shape (n_samples,)
-            Higher is more normal; at most one, and zero far from the data.
+            Higher is more normal. Those of :class:`MinimumVolumeSet` are at most one, and zero far from the data.
 
         Examples
         --------
@@ -61,7 +63,7 @@ class NestedSetsMixin(OutlierMixin, TransformerMixin):
         check_is_fitted(self, "_level_sets")
         X = validated_rows(self, X, reset=False)
         with thread_map(self.n_jobs) as run:
-            return self._level_sets.function(X, run)
+            return np.asarray(self._level_sets.function(X, run))
 
     def decision_function(self, X: Any, mass: float | None = None) -> NDArray[np.float64]:
         """Score minus offset: negative outside the set.
@@ -177,7 +179,7 @@ class NestedSetsMixin(OutlierMixin, TransformerMixin):
         return float(self._level_sets.offset(checked_mass(mass)))
 
     def volume(self, mass: float) -> VolumeEstimate:
-        """Volume of the set of a given mass, inside the box around the training rows.
+        """Volume of the set of a given mass.
 
         Parameters
         ----------
@@ -198,7 +200,7 @@ class NestedSetsMixin(OutlierMixin, TransformerMixin):
         True
         """
         offset = self.offset(mass)
-        return volume_estimate(self._probe_scores, offset, self._log_box_volume)
+        return measure(self._probe, inside_sets(self._probe_scores, offset)).estimate(0)
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Decision function of the nested sets, one column per mass in `masses_`.

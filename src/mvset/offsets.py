@@ -16,15 +16,14 @@ _ROUNDING = 1e-12  # np.linspace(0, 1, 101)[15] is 0.15, and must mean fifteen o
 
 
 def offsets_by_rank(held_out_scores: ArrayLike) -> NDArray[np.float64]:
-    """Mean over splits of the offset that holds the k best held-out scores, for k = 1…m. Input: one row per split.
+    """Offset that holds the k best held-out scores, for k = 1…m, one row per split, as the scores given.
 
     The upper end s_k of the interval of offsets is too high for new rows, which fall below it with probability
     1 - k/(m+1); the lower end is too low. For k = m there is no lower end, and s_m is the offset. Rows repeated many
     times have offsets equal to their own score up to the order of a sum: the slack keeps them inside.
     """
     descending = -np.sort(-np.atleast_2d(np.asarray(held_out_scores, dtype=np.float64)), axis=1)
-    ranked = descending.mean(axis=0)
-    middle = np.append(0.5 * (ranked[:-1] + ranked[1:]), ranked[-1])
+    middle = np.hstack([0.5 * (descending[:, :-1] + descending[:, 1:]), descending[:, -1:]])
     return np.asarray(middle - _SLACK * np.abs(middle))
 
 

@@ -1,0 +1,119 @@
+"""Volumes of known sets: errors, coverage of the error bars, what Sobol points buy, and two hard kernel sets.
+
+python benchmarks/volume_estimators.py
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+from joblib import Parallel, delayed
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from mvset import MinimumVolumeSet
+from mvset.box_points import draw_box_probe
+from mvset.datasets import two_moons
+from mvset.importance import ImportanceSampler
+from mvset.probes import SUFFICIENT, PointSource
+from mvset.volumes import measure
+from shapes import Ball, closed_form
+
+SHAPES = ("ball", "box", "box of a Gaussian", "ellipsoid", "needle", "two components")
+N_POINTS = 20_000
+
+
+def one_volume(name, d, seed):
+    X, body = closed_form(name, d, seed)
+    probe = ImportanceSampler(X, np.random.RandomState(seed)).draw(N_POINTS, body.contains)
+    volume = measure(probe, body.contains(probe.points)[:, np.newaxis]).estimate(0)
+    error = volume.log_value - body.log_volume
+    covered = abs(1.0 - np.exp(-error)) <= 1.96 * volume.standard_error / volume.value
+    return error, volume.standard_error / volume.value, covered, volume.effective_sample_size
+
+
+def closed_forms(run):
+    print(f"Importance sampling, {N_POINTS} points, rows: 500. Log-volume errors over 20 seeds; coverage over 60.")
+    print(f"{'set':<18} {'d':>3} {'bias':>8} {'worst of 20':>12} {'std. error':>11} {'covered':>8} {'effective':>10}")
+    coverage = {}
+    for d in (2, 4, 8, 20, 30, 50):
+        for name in SHAPES:
+            runs = np.array(run(delayed(one_volume)(name, d, seed) for seed in range(60)))
+            error, reported, covered, effective = runs.T
+            coverage.setdefault(d, []).append(covered.mean())
+            print(
+                f"{name:<18} {d:3d} {error.mean():+8.4f} {np.abs(error[:20]).max():12.4f} {reported.mean():11.4f} "
+                f"{covered.mean():8.3f} {effective.mean():10.0f}",
+                flush=True,
+            )
+    for d, shares in coverage.items():
+        print(f"coverage at d = {d}, all sets: {np.mean(shares):.3f}")
+
+
+def box_errors(d, seed):
+    ball = Ball(np.zeros(d), 1.0)
+    corners = np.vstack([-np.ones(d), np.ones(d)])
+    probe = draw_box_probe(corners, N_POINTS, np.random.RandomState(seed))
+    even = measure(probe, ball.contains(probe.points)[:, np.newaxis]).estimate(0)
+    random = 2.0**d * ball.contains(np.random.RandomState(seed).uniform(-1, 1, size=probe.points.shape)).mean()
+    truth = np.exp(ball.log_volume)
+    return even.value / truth - 1, random / truth - 1, abs(even.value - truth) <= 1.96 * even.standard_error
+
+
+def sobol(run):
+    print("\nThe ball in its cube: root mean square error of the volume over 400 seeds, in percent")
+    for d in (2, 3, 4, 6, 8):
+        even, random, covered = np.array(run(delayed(box_errors)(d, seed) for seed in range(400))).T
+        rms = [100 * np.sqrt(np.mean(e**2)) for e in (even, random)]
+        ratio = rms[1] / rms[0]
+        print(f"d = {d}: Sobol {rms[0]:.3f}, random {rms[1]:.3f}, ratio {ratio:.1f}; covered {covered.mean():.3f}")
+
+
+def hard_rows(kind, d):
+    rng = np.random.default_rng(0)
+    rotation = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    if kind == "condition 10 000":
+        return rng.normal(size=(500, d)) * np.geomspace(0.01, 1.0, d) @ rotation
+    return np.hstack([two_moons(500, 0.05, random_state=0), 0.02 * rng.normal(size=(500, d - 2))]) @ rotation
+
+
+def hard_volume(X, model, seed):
+    def inside(points):
+        return model.predict(points, mass=0.99) == 1
+
+    probe = PointSource("auto", X, 10_000, np.random.RandomState(seed)).draw(inside)
+    volume = measure(probe, inside(probe.points)[:, np.newaxis]).estimate(0)
+    return volume.value, volume.standard_error, volume.effective_sample_size, len(probe.points)
+
+
+def hard_sets(run):
+    print("\nKernel sets of hard rows, volume 'auto', 100 seeds: is the spread over draws what the error bars say?")
+    for kind in ("condition 10 000", "folded moons"):
+        for d in (6, 10, 20):
+            X = hard_rows(kind, d)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model = MinimumVolumeSet(random_state=0).fit(X)
+            value, error, size, n_points = np.array(run(delayed(hard_volume)(X, model, seed) for seed in range(100))).T
+            best = np.average(value, weights=size)
+            covered = np.abs(value - best) <= 1.96 * error
+            print(
+                f"{kind}, d = {d}: spread {100 * value.std(ddof=1) / best:.1f} %, reported "
+                f"{100 * np.sqrt(np.mean(error**2)) / best:.1f} %, covered {covered.mean():.2f}; effective size "
+                f"{size.min():.0f} to {size.max():.0f} of {n_points.mean():.0f} points, below {SUFFICIENT} (a warning) "
+                f"in {np.mean(size < SUFFICIENT):.0%}; of the others covered {covered[size >= SUFFICIENT].mean():.2f}",
+                flush=True,
+            )
+
+
+def main() -> None:
+    with Parallel(n_jobs=-1) as run:
+        closed_forms(run)
+        sobol(run)
+        hard_sets(run)
+
+
+if __name__ == "__main__":
+    main()

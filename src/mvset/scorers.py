@@ -1,0 +1,85 @@
+"""The score of any fitted outlier detector, high where the rows are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Score = Callable[[Any], NDArray[np.float64]]
+
+_LARGEST = 1e300  # stands for infinity: KernelDensity gives -inf beyond a kernel of bounded support
+
+
+def score_function(scorer: Any) -> Score:
+    """Function from rows to scores, higher for more normal rows.
+
+    In this order: ``score_samples``; the negative of ``decision_function`` for PyOD models, whose scores grow with
+    abnormality; ``decision_function``; the object itself, if it can be called.
+    """
+    if hasattr(scorer, "score_samples"):
+        score, name = scorer.score_samples, "score_samples"
+    elif hasattr(scorer, "decision_function"):
+        sign = -1.0 if is_pyod(scorer) else 1.0
+        score, name = (lambda rows: sign * scorer.decision_function(rows)), "decision_function"
+    elif callable(scorer):
+        score, name = scorer, "the function"
+    else:
+        raise TypeError(
+            f"{scorer!r} gives no scores: pass a fitted detector with score_samples or decision_function (for "
+            "LocalOutlierFactor, novelty=True), or a function of rows."
+        )
+    return lambda rows: _checked(score(rows), len(rows), f"{name} of {scorer!r}")
+
+
+def is_pyod(detector: Any) -> bool:
+    """Whether a fitted detector, or what a search or pipeline ends in, is a PyOD model: 1 and high mean abnormal."""
+    while not hasattr(detector, "decision_scores_"):
+        if hasattr(detector, "best_estimator_"):
+            detector = detector.best_estimator_
+        elif hasattr(detector, "steps"):
+            detector = detector.steps[-1][1]
+        else:
+            return False
+    return True
+
+
+def _checked(scores: Any, n_rows: int, source: str) -> NDArray[np.float64]:
+    array = np.asarray(scores, dtype=np.float64)
+    if array.shape != (n_rows,):
+        raise ValueError(f"{source} gave an array of shape {array.shape} for {n_rows} rows; one score each is needed.")
+    if np.isnan(array).any():
+        raise ValueError(f"{source} gave NaN for {int(np.isnan(array).sum())} of {n_rows} rows.")
+    return np.clip(array, -_LARGEST, _LARGEST)
+
+
+def check_row_by_row(scorer: Any, score: Score, rows: Any, scores: NDArray[np.float64]) -> None:
+    """Refuse scores that depend on the rows scored beside: such a score has no level sets."""
+    if not np.allclose(score(rows[:2]), scores[:2], rtol=1e-5, atol=1e-8 * np.abs(scores).max()):
+        raise ValueError(
+            f"The scores of {scorer!r} change with the rows that are scored together, as those of PyOD's ECOD and "
+            "COPOD do: it has no set to measure. Use a detector that scores each row by itself."
+        )
+
+
+@dataclass(frozen=True)
+class Dress:
+    """Turns an array into a frame of the kind and with the columns of another; leaves it as it is for arrays."""
+
+    frame: Any = None
+    columns: tuple[Any, ...] = ()
+
+    def __call__(self, points: NDArray[np.float64]) -> Any:
+        """The points, dressed."""
+        if self.frame is None:
+            return points
+        names = "columns" if hasattr(self.frame, "iloc") else "schema"  # pandas, polars
+        return self.frame(points, **{names: list(self.columns)})
+
+
+def dress_of(X: Any) -> Dress:
+    """How to make points look like X."""
+    return Dress(type(X), tuple(X.columns)) if hasattr(X, "columns") else Dress()
