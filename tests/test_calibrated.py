@@ -80,8 +80,8 @@ def test_pickle():
 
 
 def test_too_few_rows_held_out_warn_here():
-    with pytest.warns(UserWarning, match="cannot resolve mass=0.99") as caught:
-        CalibratedSet(GaussianMixture(), mass=0.99, random_state=0).fit(X[:100])
+    with pytest.warns(UserWarning, match=r"100 held-out rows cannot resolve mass=0.995.* i.e. 200 rows") as caught:
+        CalibratedSet(GaussianMixture(), mass=0.995, random_state=0).fit(X[:100])
     assert caught[0].filename == __file__
 
 
@@ -126,3 +126,10 @@ def test_frames_reach_the_detector():
 def test_the_seed_of_a_detector_is_its_own():
     model = CalibratedSet(IsolationForest(n_estimators=5, random_state=7), n_splits=2, random_state=0).fit(X)
     assert {detector.random_state for detector in model.detectors_} == {7}
+
+
+def test_a_constant_column_warns_here():
+    rows = np.insert(X, 1, 3.0, axis=1)
+    with pytest.warns(UserWarning, match="constant in column 1: volumes are measured across the other") as caught:
+        CalibratedSet(IsolationForest(n_estimators=10), n_splits=2, random_state=0).fit(rows)
+    assert caught[0].filename == __file__

@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from mvset.curves import mass_grid
 from mvset.diagnostics import warn_if_uncertain, warn_if_unresolved
-from mvset.inputs import check_extent, validated_rows
+from mvset.inputs import check_extent, validated_rows, warn_if_constant
 from mvset.level_sets import LevelSets
 from mvset.nested_sets import NestedSetsMixin
 from mvset.offsets import offsets_by_rank
@@ -170,15 +170,13 @@ class CalibratedSet(NestedSetsMixin, MetaEstimatorMixin, BaseEstimator):
         dressed = dress_of(X)
         X = validated_rows(self, X, reset=True)
         check_extent(X)
+        warn_if_constant(self, X)
         rng = check_random_state(self.random_state)
         splits = random_splits(len(X), self.n_splits, self.test_size, rng)
         seeded = [_with_seeds(clone(self.detector), rng) for _ in splits]
-        self.detectors_ = list(
-            Parallel(self.n_jobs)(
-                delayed(_fitted)(detector, dressed(X[split.train]))
-                for detector, split in zip(seeded, splits, strict=True)
-            )
-        )
+        pairs = zip(seeded, splits, strict=True)
+        fits = (delayed(_fitted)(detector, dressed(X[split.train])) for detector, split in pairs)
+        self.detectors_ = list(Parallel(self.n_jobs)(fits))
         scores = _unseen_scores(self.detectors_, splits, X, dressed)
         level_sets = LevelSets(MeanScore(self.detectors_, dressed), offsets_by_rank(scores))
         masses = mass_grid(self.mass, 0.04, 10)
@@ -186,7 +184,7 @@ class CalibratedSet(NestedSetsMixin, MetaEstimatorMixin, BaseEstimator):
         source = PointSource(self.volume_method, X, self.n_volume_points, rng)
         probe = source.draw(lambda points: level_sets.function(points) >= largest)
         self._keep(level_sets, masses, probe, level_sets.function(probe.points))
-        warn_if_unresolved(self.mass, len(splits[0].held_out), self.test_size)
+        warn_if_unresolved(self.mass, len(scores), len(scores) / len(X))
         size = self.volume(masses[-1]).effective_sample_size
         warn_if_uncertain(size, probe, f"the set of mass {masses[-1]:.3g}", "n_volume_points", stacklevel=4)
         return self

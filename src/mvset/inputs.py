@@ -50,6 +50,17 @@ def check_extent(X: NDArray[np.float64]) -> None:
         )
 
 
+def warn_if_constant(estimator: Any, X: NDArray[np.float64], stacklevel: int = 4) -> None:
+    """Say which columns have no extent, and what that means for volumes."""
+    constant = X.min(axis=0) == X.max(axis=0)
+    if constant.any():
+        warnings.warn(
+            f"X is constant in {_named(estimator, np.flatnonzero(constant))}: volumes are measured across the other "
+            "columns only. Drop what never changes.",
+            stacklevel=stacklevel,
+        )
+
+
 def check_spread(estimator: Any, X: NDArray[np.float64]) -> None:
     """Refuse data without any extent; warn about columns without, and about wildly different scales."""
     spread = X.std(axis=0)
@@ -57,12 +68,7 @@ def check_spread(estimator: Any, X: NDArray[np.float64]) -> None:
     constant = X.min(axis=0) == X.max(axis=0)
     if constant.all():
         check_extent(X)
-    if constant.any():
-        warnings.warn(
-            f"X is constant in {_named(estimator, np.flatnonzero(constant))}: volumes are measured across the other "
-            "columns only. Drop what never changes.",
-            stacklevel=4,
-        )
+    warn_if_constant(estimator, X, stacklevel=5)
     widest, narrowest = spread.max(), spread[~constant].min()
     if widest > _WILD_RATIO * narrowest:
         named = _named(estimator, [int(spread.argmax()), int(np.where(constant, np.inf, spread).argmin())])
