@@ -55,8 +55,8 @@ def mass_volume_curve(
     n_points : int, default=10_000
         Number of sample points.
     confidence : float, default=0.95
-        Of the band ``lower`` … ``upper``: with this probability the whole curve lies in it, for a few hundred rows or
-        more (0.83 instead of 0.95 for a hundred).
+        Of the band ``lower`` … ``upper``: with this probability the whole curve lies in it, given a few hundred rows or
+        more; with fewer the band is too narrow.
     random_state : int, RandomState instance or None, default=None
         Seed of points and band.
 
