@@ -37,13 +37,13 @@ def test_unconverged_solves_warn_once_with_the_gap():
 
 def test_unmeasured_volumes_warn():
     X = paper_mixture(15).sample(400, random_state=0)
-    with pytest.warns(UserWarning, match=r"0 of 10000 sample points \(box\) .* effective sample size of 0; 400 are"):
+    with pytest.warns(UserWarning, match=r"of 10000 sample points \(box\) those in .* at sigma=3 are worth 0 "):
         MinimumVolumeSet(sigma=3.0, n_splits=2, volume_method="box", random_state=0).fit(X)
 
 
 def test_too_few_effective_points_warn_with_their_number():
     X = paper_mixture(15).sample(400, random_state=0)
-    with pytest.warns(UserWarning, match=r"48 sample points \(importance\) .* of \d+; 400 are needed\. Of 3"):
+    with pytest.warns(UserWarning, match=r"48 sample points \(importance\) .* worth \d+ .*; 400 are needed\. Of 3"):
         model = MinimumVolumeSet(sigma=[2.0, 3.0, 4.0], n_splits=2, n_volume_points=6, random_state=0).fit(X)
     assert model.selection_.criterion == "feature subsets"
     assert "400 are needed to compare volumes" in model.selection_.reason
@@ -68,3 +68,9 @@ def test_a_mass_that_the_held_out_rows_cannot_resolve_warns():
 def test_best_bandwidth_on_the_edge_warns():
     with pytest.warns(UserWarning, match="is the smallest of the 3 tried"):
         MinimumVolumeSet(sigma=[1, 2, 3], n_splits=2, random_state=0).fit(two_moons(300, random_state=0))
+
+
+def test_a_bandwidth_that_is_a_guess_is_called_one():
+    X = paper_mixture(15).sample(300, random_state=0)
+    with pytest.warns(UserWarning, match=r"sigma=3, is a guess\. The middle of .* or try 'auto'"):
+        MinimumVolumeSet(sigma=[2.0, 3.0, 4.0], n_splits=2, volume_method="box", random_state=0).fit(X)

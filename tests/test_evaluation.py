@@ -160,3 +160,10 @@ def test_volumes_that_the_points_miss_warn_here():
     with pytest.warns(UserWarning, match=r"The volumes are uncertain: of 10000 sample points \(box\)") as caught:
         mass_volume_curve(mixture.log_density, mixture.sample(200, random_state=0), volume="box", random_state=0)
     assert caught[0].filename == __file__
+
+
+def test_the_band_does_not_depend_on_the_unit():
+    X, unit = gaussian(200, 40), 2.0**20
+    near = mass_volume_curve(density_score, X, random_state=0)
+    far = mass_volume_curve(lambda rows: density_score(rows / unit), unit * X, random_state=0)
+    np.testing.assert_allclose(np.log(far.upper) - 40 * np.log(unit), np.log(near.upper), rtol=1e-9)

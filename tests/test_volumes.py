@@ -30,7 +30,7 @@ def test_volumes_and_their_combination():
     volumes = measure(probe, inside, [2.0, 3.0])
     shares = inside.mean(axis=0)
     np.testing.assert_allclose(volumes.scaled(volumes.values), 8 * shares)
-    assert float(volumes.scaled(volumes.mean)) == pytest.approx(8 * (2 * shares[0] + 3 * shares[1]))
+    assert float(volumes.scaled(volumes.combination)) == pytest.approx(8 * (2 * shares[0] + 3 * shares[1]))
     np.testing.assert_array_equal(volumes.hits, inside.sum(axis=0))
     np.testing.assert_allclose(volumes.effective_sample_sizes, inside.sum(axis=0))
     np.testing.assert_allclose(

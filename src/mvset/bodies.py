@@ -36,6 +36,10 @@ class Body(Protocol):
     def log_volume(self) -> float:
         """Logarithm of the volume of the body at scale one."""
 
+    @property
+    def dimension(self) -> int:
+        """Number of columns: the volume grows with this power of the scale."""
+
     def place(self, columns: Array, scales: Array) -> Place:
         """Where each point, a column, lies relative to ascending scales."""
 
@@ -112,6 +116,11 @@ class Ellipsoid:
         """Logarithm of the volume."""
         return _log_unit_ball(len(self.centre)) + float(np.log(np.diag(self.factor)).sum())
 
+    @property
+    def dimension(self) -> int:
+        """Number of columns."""
+        return len(self.centre)
+
     def whitened(self, points: Array) -> Array:
         """The points in coordinates in which the ellipsoid is the unit ball."""
         return np.asarray((points - self.centre) @ self.inverse.T)
@@ -149,6 +158,11 @@ class Box:
         """Logarithm of the volume."""
         return float(np.log(2.0 * self.half).sum())
 
+    @property
+    def dimension(self) -> int:
+        """Number of columns."""
+        return len(self.centre)
+
     def gauge(self, columns: Array) -> Array:
         """Scale at which each point lies on the surface."""
         return np.asarray(np.abs((columns - self.centre[:, np.newaxis]) / self.half[:, np.newaxis]).max(axis=0))
@@ -177,6 +191,11 @@ class Cover:
     def log_volume(self) -> float:
         """Logarithm of the volume of one ball."""
         return _log_unit_ball(len(self.units)) - float(np.log(self.units).sum())
+
+    @property
+    def dimension(self) -> int:
+        """Number of columns."""
+        return len(self.units)
 
     def place(self, columns: Array, scales: Array) -> Place:
         """Where each point lies."""

@@ -153,7 +153,7 @@ def curve_fields(masses: NDArray[np.float64], offsets: NDArray[np.float64], volu
         "standard_errors": volumes.scaled(volumes.standard_errors),
         "hits": volumes.hits,
         "effective_sample_sizes": volumes.effective_sample_sizes,
-        "area": float(volumes.scaled(volumes.mean)),
-        "area_error": float(volumes.scaled(volumes.mean_error)),
+        "area": float(volumes.scaled(volumes.combination)),
+        "area_error": float(volumes.scaled(volumes.combination_error)),
         "mean_log_volume": float(mean_over(masses, volumes.log_values)),
     }

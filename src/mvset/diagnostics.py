@@ -85,14 +85,20 @@ def warn_if_unresolved(mass: float, n_held_out: int, test_size: float) -> None:
 
 def warn_if_uncertain(effective_sample_size: float, probe: Probe, largest: str, option: str, stacklevel: int) -> None:
     """Say when too few effective points reached the largest set for its volume to mean much."""
-    if effective_sample_size >= SUFFICIENT:
-        return
-    advice = f"Raise {option}" + (" or try 'auto'." if probe.method == "box" else ".")
-    warnings.warn(
-        f"The volumes are uncertain: of {len(probe.points)} sample points ({probe.method}) those in {largest} are "
-        f"worth {effective_sample_size:.0f} equally weighted ones; {SUFFICIENT} are needed. {advice}",
-        stacklevel=stacklevel,
+    if effective_sample_size < SUFFICIENT:
+        message = _uncertain(effective_sample_size, len(probe.points), probe.method, largest)
+        warnings.warn(message + _more_points(option, probe.method), stacklevel=stacklevel)
+
+
+def _uncertain(effective_sample_size: float, n_points: int, method: str, largest: str) -> str:
+    return (
+        f"The volumes are uncertain: of {n_points} sample points ({method}) those in {largest} are worth "
+        f"{effective_sample_size:.0f} equally weighted ones; {SUFFICIENT} are needed. "
     )
+
+
+def _more_points(option: str, method: str) -> str:
+    return f"Raise {option}" + (" or try 'auto'." if method == "box" else ".")
 
 
 def warn_about_bandwidth(nu: float, curves: Sequence[BandwidthCurve], best: int, selection: Selection) -> None:
@@ -134,15 +140,14 @@ def _nu_too_small(nu: float, curve: BandwidthCurve) -> str:
 
 def _too_few_points(curve: BandwidthCurve, selection: Selection) -> str:
     size = float(curve.effective_sample_sizes[-1])
-    if size >= SUFFICIENT and selection.criterion != "middle":
+    advice = _more_points("n_volume_points", selection.volume_method)
+    if selection.criterion == "middle":
+        return f"The bandwidth, sigma={curve.sigma:.4g}, is a guess. {selection.reason} {advice}"
+    if size >= SUFFICIENT:
         return ""
-    reason = selection.reason + " " if selection.criterion in ("feature subsets", "middle") else ""
-    advice = "Raise n_volume_points" + (" or try volume_method='auto'." if selection.volume_method == "box" else ".")
-    return (
-        f"The volumes are uncertain: {curve.hits[-1]} of {selection.n_points} sample points "
-        f"({selection.volume_method}) fell into the set of mass {curve.masses[-1]:.3g} at sigma={curve.sigma:.4g}, "
-        f"with an effective sample size of {size:.0f}; {SUFFICIENT} are needed. {reason}{advice}"
-    )
+    largest = f"the set of mass {curve.masses[-1]:.3g} at sigma={curve.sigma:.4g}"
+    reason = selection.reason + " " if selection.criterion == "feature subsets" else ""
+    return _uncertain(size, selection.n_points, selection.volume_method, largest) + reason + advice
 
 
 def _on_the_edge(sigma: float, sigmas: Sequence[float]) -> str:

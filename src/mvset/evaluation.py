@@ -266,6 +266,7 @@ class _Measured:
     probe_scores: Array
     masses: Array
     fields: dict[str, Any]
+    relative_errors: Array  # of the volumes; one where no point fell
     rng: np.random.RandomState
 
 
@@ -283,8 +284,10 @@ def _measured(
     source = PointSource(volume, rows, n_points, rng)
     probe = source.draw(lambda points: score(dressed(points)) >= offsets[-1])
     probe_scores = score(dressed(probe.points))
-    fields = curve_fields(checked, offsets, curve_volumes(checked, offsets, probe, probe_scores))
-    return _Measured(scores, probe, probe_scores, checked, fields, rng)
+    volumes = curve_volumes(checked, offsets, probe, probe_scores)
+    relative_errors = volumes.standard_errors / np.where(volumes.hits > 0, volumes.values, volumes.standard_errors)
+    fields = curve_fields(checked, offsets, volumes)
+    return _Measured(scores, probe, probe_scores, checked, fields, relative_errors, rng)
 
 
 def _warn_if_uncertain(measured: _Measured) -> None:
@@ -305,17 +308,10 @@ def _checked_masses(masses: ArrayLike) -> Array:
 def _band(measured: _Measured, confidence: float) -> tuple[Array, Array]:
     """Band on the volumes: log volumes ± a multiple of their standard deviation that covers the whole curve."""
     centre = log_volumes_at(measured.probe, measured.probe_scores, measured.fields["offsets"])
-    resampled = np.stack(
-        [
-            log_volumes_at(
-                measured.probe, measured.probe_scores, offset_at(offsets_by_rank(scores)[0], measured.masses)
-            )
-            for scores in _smoothed_bootstrap(measured)
-        ]
-    )
+    offsets = np.stack([offset_at(offsets_by_rank(s)[0], measured.masses) for s in _smoothed_bootstrap(measured)])
+    resampled = log_volumes_at(measured.probe, measured.probe_scores, offsets)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        relative_errors = measured.fields["standard_errors"] / measured.fields["volumes"]
-        spread = np.hypot(resampled.std(axis=0, ddof=1), np.nan_to_num(relative_errors, posinf=1.0))
+        spread = np.hypot(resampled.std(axis=0, ddof=1), measured.relative_errors)
         largest = np.max(np.abs(resampled - centre) / spread, axis=1)
         width = np.quantile(largest, confidence) * spread
         return np.exp(centre - width), np.exp(centre + width)

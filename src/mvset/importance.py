@@ -44,7 +44,7 @@ class ImportanceSampler:
         self._units = X[:, self._varying].std(axis=0)
         standardised = (X - self._centre)[:, self._varying] / self._units
         self._box = Box.around(standardised)
-        self._proposal = _first_proposal(standardised, self._units, rng)
+        self._proposal = _first_proposal(self._box, standardised, self._units, rng)
         self._looks = _FIRST_LOOKS
 
     def draw(self, n_points: int, target: Membership) -> Probe:
@@ -86,9 +86,9 @@ class ImportanceSampler:
         return rows
 
 
-def _first_proposal(rows: Array, units: Array, rng: np.random.RandomState) -> Proposal:
-    """The box around the rows; balls around each; ellipsoids around patches of them, as they are and inflated."""
-    parts: list[tuple[float, Body, Array]] = [(0.2, Box.around(rows), ladder(0.6, _DOMAIN))]
+def _first_proposal(box: Box, rows: Array, units: Array, rng: np.random.RandomState) -> Proposal:
+    """The box around the rows; balls around them; ellipsoids around patches of them, as they are and inflated."""
+    parts: list[tuple[float, Body, Array]] = [(0.2, box, ladder(0.6, _DOMAIN))]
     global_scale = float(np.sqrt((units**2).sum()))
     shuffled = rows[rng.permutation(len(rows))[:_MAX_ROWS]]
     many = shuffled[:_MANY_CENTRES]

@@ -61,8 +61,8 @@ class Proposal:
 
     @cached_property
     def _log_volumes(self) -> Array:
-        d = self.bodies[0].draw(np.empty(0), np.random.RandomState(0)).shape[1]
-        return np.asarray(np.array([[body.log_volume] for body in self.bodies]) + d * np.log(self.scales))
+        pairs = zip(self.bodies, self.scales, strict=True)
+        return np.stack([body.log_volume + body.dimension * np.log(scales) for body, scales in pairs])
 
     def log_parts(self, places: Places) -> Array:
         """Logarithm of what each body contributes to the density at each point."""

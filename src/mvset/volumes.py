@@ -75,6 +75,12 @@ class Probe:
     n_replicates: int
     method: str
 
+    def scaled_weights(self) -> tuple[float, NDArray[np.float64]]:
+        """The logarithm of the largest weight, and the weights in units of it."""
+        highest = float(self.log_weights.max())
+        log_scale = highest if np.isfinite(highest) else 0.0  # no point in the domain
+        return log_scale, np.exp(self.log_weights - log_scale)
+
 
 @dataclass(frozen=True)
 class Volumes:
@@ -85,8 +91,8 @@ class Volumes:
     standard_errors: NDArray[np.float64]
     hits: NDArray[np.intp]
     effective_sample_sizes: NDArray[np.float64]
-    mean: float  # Σ_j coefficients_j values_j: the area under a curve of volumes
-    mean_error: float
+    combination: float  # Σ_j coefficients_j values_j: the area under a curve of volumes
+    combination_error: float
     method: str
 
     @property
@@ -119,9 +125,7 @@ def measure(probe: Probe, inside: NDArray[np.bool_], coefficients: ArrayLike = (
     :math:`\frac{1}{R-1} (R \sum_r V_r^2 - V^2)`. Few replicates know their own spread badly: the standard error is
     stretched by the ratio of the quantiles of Student and normal law, so that ± 1.96 of it always means 95 %.
     """
-    highest = float(probe.log_weights.max())
-    log_scale = highest if np.isfinite(highest) else 0.0  # no point in the domain
-    weights = np.exp(probe.log_weights - log_scale)
+    log_scale, weights = probe.scaled_weights()
     coefficients = np.asarray(coefficients if np.size(coefficients) else np.zeros(inside.shape[1]))
     weighted = weights[:, np.newaxis] * inside
     hits = np.count_nonzero(weighted, axis=0)
@@ -152,8 +156,7 @@ def inside_sets(scores: NDArray[np.float64], offsets: ArrayLike) -> NDArray[np.b
 def log_volumes_at(probe: Probe, scores: NDArray[np.float64], offsets: NDArray[np.float64]) -> NDArray[np.float64]:
     """Logarithms of the volumes of the sets of many offsets; of a single point's where none is inside."""
     descending = np.argsort(-scores)
-    highest = probe.log_weights.max()
-    log_scale = highest if np.isfinite(highest) else 0.0
-    cumulated = np.cumsum(np.exp(probe.log_weights[descending] - log_scale))
+    log_scale, weights = probe.scaled_weights()
+    cumulated = np.cumsum(weights[descending])
     inside = np.searchsorted(-scores[descending], -offsets, side="right")
     return np.asarray(log_scale + np.log(np.maximum(cumulated[np.maximum(inside, 1) - 1], np.finfo(float).tiny)))
