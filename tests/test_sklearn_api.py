@@ -15,10 +15,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mvset import MinimumVolumeSet, OneClassSVM
+from mvset import MinimumVolumeSet, OneClassSVM, PluginKernelDensity
 from mvset.datasets import two_moons
 
-ESTIMATORS = [MinimumVolumeSet(random_state=0), OneClassSVM()]
+ESTIMATORS = [MinimumVolumeSet(random_state=0), OneClassSVM(), PluginKernelDensity(random_state=0)]
 
 
 # The checks fit tables of a few rows, on which the advice about nu, volumes and bandwidths rightly fires.

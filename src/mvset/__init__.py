@@ -5,6 +5,7 @@ from mvset.calibrated import CalibratedSet
 from mvset.curves import BandwidthCurve, MassVolumeCurve
 from mvset.estimator import MinimumVolumeSet
 from mvset.evaluation import ExcessMassCurve, excess_mass_curve, mass_volume_curve, mass_volume_scorer
+from mvset.kernel_density import PluginKernelDensity
 from mvset.metrics import symmetric_difference
 from mvset.ranking import Selection
 from mvset.volumes import VolumeEstimate
@@ -18,6 +19,7 @@ __all__ = [
     "MassVolumeCurve",
     "MinimumVolumeSet",
     "OneClassSVM",
+    "PluginKernelDensity",
     "Selection",
     "VolumeEstimate",
     "excess_mass_curve",

@@ -150,6 +150,13 @@ def _too_few_points(curve: BandwidthCurve, selection: Selection) -> str:
     return _uncertain(size, selection.n_points, selection.volume_method, largest) + reason + advice
 
 
+def warn_if_on_edge(sigma: float, sigmas: Sequence[float], stacklevel: int) -> None:
+    """Say when the bandwidth chosen is the first or the last of those tried."""
+    advice = _on_the_edge(sigma, sigmas)
+    if advice:
+        warnings.warn(advice, stacklevel=stacklevel)
+
+
 def _on_the_edge(sigma: float, sigmas: Sequence[float]) -> str:
     if len(sigmas) < 3 or sigma not in (sigmas[0], sigmas[-1]):
         return ""
