@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench reproduce clean
 KERNELS := $(wildcard src/mvset/_core/*.py)
 
 # The environment is made once and again when the requirements change.
@@ -27,6 +27,10 @@ lint: .venv/.ready
 
 test: lint .venv/.kernels
 	$(BIN)/python -m pytest -n auto
+
+# Lists the paper's experiments; `make reproduce ARGS=--all` runs them, ARGS='--all --quick' in two minutes.
+reproduce: .venv/.ready
+	$(BIN)/mvset reproduce $(ARGS)
 
 bench: .venv/.ready
 	$(BIN)/python benchmarks/realised_mass.py

@@ -65,3 +65,12 @@ def test_boston():
 
 def test_two_moons_is_seeded():
     np.testing.assert_array_equal(two_moons(50, random_state=1), two_moons(50, random_state=1))
+
+
+def test_outliers_are_those_of_the_uniform_part():
+    mixture = paper_mixture(outlier_share=0.2)
+    X, outlier = mixture.sample(5000, random_state=0, return_outliers=True)
+    np.testing.assert_array_equal(X, mixture.sample(5000, random_state=0))
+    assert abs(outlier.mean() - 0.2) < 0.02
+    assert np.abs(X[outlier].mean(axis=0) - 5).max() < 0.6
+    assert np.abs(X[outlier].std(axis=0) - 14 / np.sqrt(12)).max() < 0.3

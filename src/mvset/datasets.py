@@ -57,7 +57,7 @@ class GaussianMixtureWithOutliers:
     means: NDArray[np.float64]
     outlier_share: float = 0.0
 
-    def sample(self, n_samples: int, random_state: Any = None) -> NDArray[np.float64]:
+    def sample(self, n_samples: int, random_state: Any = None, *, return_outliers: bool = False) -> Any:
         """Draw rows.
 
         Parameters
@@ -66,11 +66,15 @@ class GaussianMixtureWithOutliers:
             Number of rows.
         random_state : int, RandomState instance or None, default=None
             Seed.
+        return_outliers : bool, default=False
+            Say which rows are outliers, too.
 
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
-            Rows in random order; outliers are not marked.
+            Rows in random order.
+        outlier : ndarray of bool of shape (n_samples,)
+            Whether each row was drawn from the uniform part. Only if `return_outliers`.
 
         Examples
         --------
@@ -83,7 +87,7 @@ class GaussianMixtureWithOutliers:
         X = self.means[rng.randint(n_components, size=n_samples)] + rng.normal(size=(n_samples, n_features))
         outlier = rng.uniform(size=n_samples) < self.outlier_share
         X[outlier] = rng.uniform(*_CUBE, size=(int(outlier.sum()), n_features))
-        return np.asarray(X)
+        return (X, outlier) if return_outliers else X
 
     def log_density(self, X: ArrayLike) -> NDArray[np.float64]:
         """Logarithm of the density.

@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mvset import palette
 from mvset.datasets import boston, two_moons
 from mvset.estimator import MinimumVolumeSet
 
 MASSES = (0.7, 0.8, 0.9, 0.95, 0.99)
-_SHADES = ("#08306b", "#2171b5", "#6baed6", "#bdd7e7", "#e8f1f9")
-_ORANGE = "#d94801"
-_INK = "#333333"
 
 
 def draw_nested_sets(axes: Any, model: MinimumVolumeSet, X: NDArray[np.float64], labels: tuple[str, str]) -> None:
@@ -28,13 +26,13 @@ def draw_nested_sets(axes: Any, model: MinimumVolumeSet, X: NDArray[np.float64],
     grid = np.stack(np.meshgrid(x, y), axis=-1)
     scores = model.score_samples(grid.reshape(-1, 2)).reshape(grid.shape[:2])
     offsets = [model.offset(mass) for mass in reversed(MASSES)]
-    axes.contourf(x, y, scores, levels=[*offsets, scores.max() + 1.0], colors=_SHADES[::-1])
-    axes.contour(x, y, scores, levels=[model.offset_], colors=_ORANGE, linewidths=1.6)
+    axes.contourf(x, y, scores, levels=[*offsets, scores.max() + 1.0], colors=palette.SHADES[::-1])
+    axes.contour(x, y, scores, levels=[model.offset_], colors=palette.HIGHLIGHT, linewidths=1.6)
     inside = model.predict(X) == 1
-    axes.scatter(*X[inside].T, s=4, color=_INK, alpha=0.35, linewidths=0)
-    axes.scatter(*X[~inside].T, s=14, color=_ORANGE, marker="x", linewidths=0.9)
+    axes.scatter(*X[inside].T, s=4, color=palette.INK, alpha=0.35, linewidths=0)
+    axes.scatter(*X[~inside].T, s=14, color=palette.HIGHLIGHT, marker="x", linewidths=0.9)
     axes.set(xlabel=labels[0], ylabel=labels[1])
-    handles = [axes.plot([], [], color=shade, lw=8)[0] for shade in _SHADES]
+    handles = [axes.plot([], [], color=shade, lw=8)[0] for shade in palette.SHADES]
     names = [f"{100 * mass:.0f} %" for mass in MASSES]
     axes.legend(handles, names, title="mass", frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     axes.set_title(
@@ -48,16 +46,16 @@ def draw_volumes(axes: Any, model: MinimumVolumeSet) -> None:
     volumes = np.exp([curve.mean_log_volume for curve in model.curves_])
     errors = volumes * [curve.area_error / curve.area for curve in model.curves_]
     best = int(np.flatnonzero(sigmas == model.sigma_)[0])
-    axes.fill_between(sigmas, volumes - errors, volumes + errors, color=_SHADES[3], linewidth=0)
-    axes.plot(sigmas, volumes, color=_SHADES[1], marker="o", markersize=3.5)
-    axes.plot(sigmas[best], volumes[best], color=_ORANGE, marker="o", markersize=8)
+    axes.fill_between(sigmas, volumes - errors, volumes + errors, color=palette.SHADES[3], linewidth=0)
+    axes.plot(sigmas, volumes, color=palette.SHADES[1], marker="o", markersize=3.5)
+    axes.plot(sigmas[best], volumes[best], color=palette.HIGHLIGHT, marker="o", markersize=8)
     axes.annotate(
         f"σ = {model.sigma_:.3g}",
         (sigmas[best], volumes[best]),
         textcoords="offset points",
         xytext=(0, -20),
         ha="center",
-        color=_ORANGE,
+        color=palette.HIGHLIGHT,
         fontweight="bold",
     )
     axes.set(xlabel="bandwidth σ", ylabel="geometric mean volume of the nested sets", xscale="log")

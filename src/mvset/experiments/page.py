@@ -1,0 +1,75 @@
+"""The page that sets what the paper reports beside what we got."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from mvset import __version__
+from mvset.experiments.catalogue import EXPERIMENTS
+from mvset.experiments.rows import RowFile, outstanding
+from mvset.experiments.summary import Finding
+
+_HEAD = f"""# The paper's experiments, reproduced
+
+A. Thomas, V. Feuillard, A. Gramfort, *Calibration of One-Class SVM for MV set estimation*, 2015. This page, its figures
+and the rows behind them were written by `mvset reproduce` (mvset {__version__}); delete the folder and run
+`mvset reproduce --all` to get them again, number by number. Unless stated otherwise distances are measures of the
+symmetric difference to the true set of mass 0.95, over its volume; ± gives 95 % confidence intervals of means; *apart*
+means that intervals do not overlap. A ✓ says that what the paper claims holds in our rows, a ✗ that it does not; rows
+without a mark are for the record.
+"""
+
+
+def write_page(out: Path) -> Path:
+    """Write README.md over all experiments that lie in the folder, at least as far as a quick run takes them."""
+    sections, overview = [], []
+    for name, experiment in EXPERIMENTS.items():
+        if outstanding(name, experiment.QUICK, out) or not (out / f"{name}.svg").exists():
+            continue
+        rows = RowFile(out / f"{name}.csv").rows()
+        findings = experiment.findings(rows)
+        n_repetitions = len({row["repetition"] for row in rows})
+        anchor = experiment.TITLE.lower().replace(" ", "-").translate(str.maketrans("", "", "=.,?%"))
+        overview.append([f"[{name}](#{anchor})", experiment.FIGURES, str(n_repetitions), _verdict(findings)])
+        sections.append(
+            f"""## {experiment.TITLE}
+
+`mvset reproduce {name}` · {experiment.FIGURES} · [{name}.csv]({name}.csv), {_counted(n_repetitions, "repetition")}
+
+![{experiment.TITLE}]({name}.svg)
+
+**The paper.** {experiment.PAPER}
+
+{_table([["", "paper", "ours", ""], *map(_cells, findings)])}
+
+{experiment.REMARK}
+
+{_table(experiment.numbers(rows))}
+"""
+        )
+    path = out / "README.md"
+    table = _table([["experiment", "in the paper", "repetitions", "claims that hold"], *overview])
+    text = "\n\n".join(part.strip() for part in (_HEAD, table, *sections))
+    path.write_text(text + "\n", encoding="utf-8")
+    return path
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n} {noun}" + ("s" if n != 1 else "")
+
+
+def _verdict(findings: Sequence[Finding]) -> str:
+    held = [finding.holds for finding in findings if finding.holds is not None]
+    return f"{sum(held)} of {len(held)}"
+
+
+def _cells(finding: Finding) -> list[str]:
+    return [finding.what, finding.paper, finding.ours, {True: "✓", False: "✗", None: ""}[finding.holds]]
+
+
+def _table(lines: Sequence[Sequence[str]]) -> str:
+    if not lines:
+        return ""
+    header, *rest = (f"| {' | '.join(line)} |" for line in lines)
+    return "\n".join([header, "|" + " --- |" * len(lines[0]), *rest])

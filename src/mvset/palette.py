@@ -1,0 +1,17 @@
+"""Colours of all pictures: the same for the same thing everywhere, told apart in print and by the colour-blind."""
+
+from __future__ import annotations
+
+OURS = "#2171b5"
+OURS_LIGHT = "#6baed6"
+OURS_DARK = "#08306b"
+ONE_CLASS_SVM = "#d94801"
+ONE_CLASS_SVM_LIGHT = "#fdae6b"
+PLUG_IN = "#6a51a3"
+TRUTH = "#222222"
+INK = "#333333"
+FAINT = "#9a9a9a"
+
+# Nested sets, innermost first.
+SHADES = (OURS_DARK, OURS, OURS_LIGHT, "#bdd7e7", "#e8f1f9")
+HIGHLIGHT = ONE_CLASS_SVM

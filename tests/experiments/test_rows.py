@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import csv
+import warnings
+
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import mvset
+from mvset.experiments.plan import Config, Plan
+from mvset.experiments.rows import RowFile, UnusableRowsError, computed_rows, outstanding
+
+PLAN = Plan(cases=[{"share": 0.1}, {"share": 1 / 3}, {"share": 2.0}], repetitions=3)
+
+
+def square(task):
+    return [{"method": "square", "value": task["share"] ** 2}, {"method": "cube", "value": task["share"] ** 3}]
+
+
+def never(task):
+    raise AssertionError(f"computed again: {task}")
+
+
+def test_rows_come_back_as_they_lie_on_disk(tmp_path):
+    rows = computed_rows("powers", square, Config(PLAN, tmp_path, n_jobs=1))
+    assert len(rows) == 18
+    assert rows[0] == {"share": 0.1, "repetition": 0, "method": "square", "value": 0.01, "mvset": mvset.__version__}
+    with (tmp_path / "powers.csv").open(newline="") as text:
+        on_disk = list(csv.DictReader(text))
+    assert [float(row["value"]) for row in on_disk] == [row["value"] for row in rows]
+    assert [path.name for path in tmp_path.iterdir()] == ["powers.csv"]
+
+
+def test_rows_on_disk_are_not_computed_again(tmp_path):
+    first = computed_rows("powers", square, Config(PLAN, tmp_path, n_jobs=1))
+    assert outstanding("powers", PLAN, tmp_path) == []
+    assert computed_rows("powers", never, Config(PLAN, tmp_path, n_jobs=1)) == first
+
+
+def test_rows_of_a_small_plan_serve_a_larger_one(tmp_path):
+    small = Plan(PLAN.cases[:2], repetitions=1)
+    computed_rows("powers", square, Config(small, tmp_path, n_jobs=1))
+    assert len(outstanding("powers", PLAN, tmp_path)) == 7
+    rows = computed_rows("powers", square, Config(PLAN, tmp_path, n_jobs=1))
+    assert rows == computed_rows("powers", square, Config(PLAN, tmp_path / "afresh", n_jobs=1))
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, RuntimeError])
+def test_an_interrupted_run_keeps_what_is_done_and_goes_on(tmp_path, failure):
+    calls = []
+
+    def interrupted(task):
+        if len(calls) == 4:
+            raise failure
+        calls.append(task)
+        return square(task)
+
+    done = []
+    with pytest.raises(failure):
+        computed_rows("powers", interrupted, Config(PLAN, tmp_path, n_jobs=1, on_done=lambda: done.append(1)))
+    assert len(done) == 4
+    assert len(RowFile(tmp_path / "powers.csv").rows()) == 8
+    assert len(outstanding("powers", PLAN, tmp_path)) == 5
+
+    def the_rest(task):
+        assert task not in calls
+        return square(task)
+
+    rows = computed_rows("powers", the_rest, Config(PLAN, tmp_path, n_jobs=1))
+    assert rows == computed_rows("powers", square, Config(PLAN, tmp_path / "afresh", n_jobs=1))
+
+
+def test_the_file_does_not_depend_on_the_number_of_processes(tmp_path):
+    for n_jobs in (1, 2):
+        computed_rows("powers", square, Config(PLAN, tmp_path / str(n_jobs), n_jobs=n_jobs))
+    assert (tmp_path / "1" / "powers.csv").read_bytes() == (tmp_path / "2" / "powers.csv").read_bytes()
+
+
+def test_rows_of_another_version_are_not_mixed_in(tmp_path, monkeypatch):
+    computed_rows("powers", square, Config(PLAN, tmp_path, n_jobs=1))
+    before = (tmp_path / "powers.csv").read_bytes()
+    monkeypatch.setattr("mvset.experiments.rows.__version__", "99.0")
+    with pytest.raises(UnusableRowsError, match=r"powers.csv has rows of mvset .*, and this is 99.0: move it away"):
+        computed_rows("powers", square, Config(PLAN, tmp_path, n_jobs=1))
+    assert (tmp_path / "powers.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("text", ["", "a,b\n1,2\n", "share,repetition,value,mvset\n0.1,0,3\n", "\x00"])
+def test_a_file_of_something_else_is_left_alone(tmp_path, text):
+    (tmp_path / "powers.csv").write_text(text)
+    with pytest.raises(UnusableRowsError, match=r"powers.csv is not a file of rows"):
+        computed_rows("powers", square, Config(PLAN, tmp_path, n_jobs=1))
+    assert (tmp_path / "powers.csv").read_text() == text
+
+
+def test_advice_is_quiet_and_failed_solves_are_errors(tmp_path):
+    def advised(task):
+        warnings.warn("try another bandwidth", stacklevel=2)
+        return square(task)
+
+    def unsolved(task):
+        warnings.warn("did not converge", ConvergenceWarning, stacklevel=2)
+        return square(task)
+
+    assert computed_rows("advised", advised, Config(PLAN, tmp_path, n_jobs=1))
+    with pytest.raises(ConvergenceWarning):
+        computed_rows("unsolved", unsolved, Config(PLAN, tmp_path, n_jobs=1))
