@@ -90,3 +90,16 @@ def test_what_limits_it_is_said_here():
     assert caught[0].filename == __file__
     with pytest.raises(ValueError, match="sigma must be 'auto', a positive number"):
         PluginKernelDensity(sigma=[1.0, -1.0]).fit(X)
+
+
+def test_repeated_rows_pull_the_bandwidth_to_the_edge_and_that_is_said():
+    with (
+        pytest.warns(UserWarning, match="is the smallest of"),
+        pytest.warns(UserWarning, match="volumes are uncertain"),
+    ):
+        PluginKernelDensity(random_state=0).fit(np.repeat(X[:100], 4, axis=0))
+
+
+def test_a_bandwidth_that_float64_cannot_square_is_refused():
+    with pytest.raises(ValueError, match="sigma=1e-200 is too narrow for float64"):
+        PluginKernelDensity(sigma=1e-200).fit(X)

@@ -161,7 +161,12 @@ class PluginKernelDensity(NestedSetsMixin, BaseEstimator):
         sigmas = bandwidth_grid(X, rng) if automatic else candidate_sigmas(self.sigma)
         self.sigma_ = self._choose_bandwidth(X, sigmas, automatic, rng)
         density = LogDensity(KernelDensity(bandwidth=self.sigma_).fit(X))
-        level_sets = LevelSets(density, offsets_by_rank(density(X)))
+        scores = density(X)
+        if not np.isfinite(scores).all():
+            raise ValueError(
+                f"sigma={self.sigma_:.4g} is too narrow for float64: the density at the rows is not finite."
+            )
+        level_sets = LevelSets(density, offsets_by_rank(scores))
         masses = mass_grid(self.mass, 0.04, 10)
         largest = level_sets.offset(masses[-1])
         probe = PointSource(self.volume_method, X, self.n_volume_points, rng).draw(
@@ -174,8 +179,7 @@ class PluginKernelDensity(NestedSetsMixin, BaseEstimator):
                 f"least {int(np.ceil(1.0 / (1.0 - self.mass) - 1e-9))} are needed.",
                 stacklevel=3,
             )
-        if not automatic:
-            warn_if_on_edge(self.sigma_, self.sigmas_.tolist(), stacklevel=4)
+        warn_if_on_edge(self.sigma_, self.sigmas_.tolist(), stacklevel=4)
         size = self.volume(masses[-1]).effective_sample_size
         warn_if_uncertain(size, probe, f"the set of mass {masses[-1]:.3g}", "n_volume_points", stacklevel=4)
         return self

@@ -83,8 +83,7 @@ def test_a_folder_that_cannot_be_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     done = run("nu", "--out", str(tmp_path / "file" / "results"))
     assert done.returncode == 1
-    assert "file" in done.stderr
-    assert "Not a directory" in done.stderr
+    assert f"{tmp_path / 'file' / 'results'}: Not a directory." in done.stderr
     assert "Traceback" not in done.stderr
 
 

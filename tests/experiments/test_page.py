@@ -8,6 +8,7 @@ from mvset.experiments.catalogue import EXPERIMENTS
 from mvset.experiments.page import write_page
 from mvset.experiments.plan import Config
 from mvset.experiments.reproduce import plan_jobs, reproduce
+from mvset.experiments.rows import UnusableRowsError
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +23,9 @@ def test_page_sets_the_paper_beside_ours(folder):
     page = (folder / "README.md").read_text(encoding="utf-8")
     assert page.count("\n## ") == 2
     assert "![Boston housing](boston.svg)" in page
-    assert re.search(r"\| σ as shipped \| 0.42 \| 0.423 \(4 of 4\) \| ✓ \|", page)
+    assert re.search(r"\| σ by the library's rule, from the same list \|  \| 0.423 \(4 of 4\) \|  \|", page)
+    assert re.search(r"\| points of the set of mass 0.90 outside that of 0.95 \| none \| 0 of 40000 \| ✓ \|", page)
+    assert "A quick run" in page
     assert "4 repetitions" in page
 
 
@@ -49,3 +52,30 @@ def test_same_rows_same_files(folder):
         assert job.n_left == 0
         reproduce(job, folder, n_jobs=1, on_done=lambda: None)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_readme_of_something_else_is_left_alone(tmp_path):
+    (tmp_path / "README.md").write_text("# My project\n")
+    with pytest.raises(UnusableRowsError, match=r"README.md is not the page that this command writes"):
+        plan_jobs(["nu"], tmp_path, quick=True)
+    assert (tmp_path / "README.md").read_text() == "# My project\n"
+
+
+def test_rows_of_a_full_run_begun_do_not_blur_a_quick_one(folder, tmp_path, monkeypatch):
+    """Page and figure show the largest plan that is complete."""
+    boston = EXPERIMENTS["boston"]
+    monkeypatch.setattr(boston, "FULL", type(boston.FULL)(boston.FULL.cases, 6))
+    boston.run(Config(boston.QUICK, tmp_path, n_jobs=1))
+    boston.run(Config(type(boston.FULL)(boston.FULL.cases, 5), tmp_path, n_jobs=1))
+    [job] = plan_jobs(["boston"], tmp_path, quick=True)
+    reproduce(job, tmp_path, n_jobs=1, on_done=lambda: None)
+    assert "(4 of 4)" in (tmp_path / "README.md").read_text(encoding="utf-8")
+    [job] = plan_jobs(["boston"], tmp_path, quick=False)
+    assert job.n_left == 1
+    reproduce(job, tmp_path, n_jobs=1, on_done=lambda: None)
+    page = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert "(6 of 6)" in page
+    assert "A quick run" not in page
+    [job] = plan_jobs(["boston"], tmp_path, quick=True)
+    reproduce(job, tmp_path, n_jobs=1, on_done=lambda: None)
+    assert (tmp_path / "README.md").read_text(encoding="utf-8") == page

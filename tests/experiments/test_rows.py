@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import csv
+import os
+import subprocess
+import sys
 import warnings
 
 import pytest
@@ -8,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import mvset
 from mvset.experiments.plan import Config, Plan
-from mvset.experiments.rows import RowFile, UnusableRowsError, computed_rows, outstanding
+from mvset.experiments.rows import RowFile, UnusableRowsError, computed_rows
 
 PLAN = Plan(cases=[{"share": 0.1}, {"share": 1 / 3}, {"share": 2.0}], repetitions=3)
 
@@ -33,14 +36,14 @@ def test_rows_come_back_as_they_lie_on_disk(tmp_path):
 
 def test_rows_on_disk_are_not_computed_again(tmp_path):
     first = computed_rows("powers", square, Config(PLAN, tmp_path, n_jobs=1))
-    assert outstanding("powers", PLAN, tmp_path) == []
+    assert RowFile(tmp_path / "powers.csv").missing(PLAN) == []
     assert computed_rows("powers", never, Config(PLAN, tmp_path, n_jobs=1)) == first
 
 
 def test_rows_of_a_small_plan_serve_a_larger_one(tmp_path):
     small = Plan(PLAN.cases[:2], repetitions=1)
     computed_rows("powers", square, Config(small, tmp_path, n_jobs=1))
-    assert len(outstanding("powers", PLAN, tmp_path)) == 7
+    assert len(RowFile(tmp_path / "powers.csv").missing(PLAN)) == 7
     rows = computed_rows("powers", square, Config(PLAN, tmp_path, n_jobs=1))
     assert rows == computed_rows("powers", square, Config(PLAN, tmp_path / "afresh", n_jobs=1))
 
@@ -59,8 +62,7 @@ def test_an_interrupted_run_keeps_what_is_done_and_goes_on(tmp_path, failure):
     with pytest.raises(failure):
         computed_rows("powers", interrupted, Config(PLAN, tmp_path, n_jobs=1, on_done=lambda: done.append(1)))
     assert len(done) == 4
-    assert len(RowFile(tmp_path / "powers.csv").rows()) == 8
-    assert len(outstanding("powers", PLAN, tmp_path)) == 5
+    assert len(RowFile(tmp_path / "powers.csv").missing(PLAN)) == 5
 
     def the_rest(task):
         assert task not in calls
@@ -85,12 +87,23 @@ def test_rows_of_another_version_are_not_mixed_in(tmp_path, monkeypatch):
     assert (tmp_path / "powers.csv").read_bytes() == before
 
 
-@pytest.mark.parametrize("text", ["", "a,b\n1,2\n", "share,repetition,value,mvset\n0.1,0,3\n", "\x00"])
+HEADER, STAMP = "share,repetition,value,mvset\n", mvset.__version__
+BROKEN = {
+    "empty": "",
+    "another table": "a,b\n1,2\n",
+    "cut inside a line": HEADER + "0.1,0,3\n",
+    "cut between the rows of a task": HEADER + f"0.1,0,3,{STAMP}\n0.1,0,4,{STAMP}\n0.1,1,3,{STAMP}\n",
+    "binary": "\x00",
+    "not text": "\udcff",
+}
+
+
+@pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
 def test_a_file_of_something_else_is_left_alone(tmp_path, text):
-    (tmp_path / "powers.csv").write_text(text)
+    (tmp_path / "powers.csv").write_text(text, errors="surrogateescape")
     with pytest.raises(UnusableRowsError, match=r"powers.csv is not a file of rows"):
         computed_rows("powers", square, Config(PLAN, tmp_path, n_jobs=1))
-    assert (tmp_path / "powers.csv").read_text() == text
+    assert (tmp_path / "powers.csv").read_text(errors="surrogateescape") == text
 
 
 def test_advice_is_quiet_and_failed_solves_are_errors(tmp_path):
@@ -105,3 +118,23 @@ def test_advice_is_quiet_and_failed_solves_are_errors(tmp_path):
     assert computed_rows("advised", advised, Config(PLAN, tmp_path, n_jobs=1))
     with pytest.raises(ConvergenceWarning):
         computed_rows("unsolved", unsolved, Config(PLAN, tmp_path, n_jobs=1))
+
+
+def test_rows_of_other_columns_are_not_mixed_in(tmp_path):
+    computed_rows("powers", square, Config(Plan(PLAN.cases, 1), tmp_path, n_jobs=1))
+    with pytest.raises(
+        UnusableRowsError, match="has the columns share, repetition, method, value, mvset, and this run"
+    ):
+        computed_rows("powers", lambda task: [{"root": 1.0}] * 2, Config(PLAN, tmp_path, n_jobs=1))
+
+
+def test_text_beyond_ascii_is_kept_in_any_locale(tmp_path):
+    code = (
+        "from pathlib import Path; from mvset.experiments.plan import *; from mvset.experiments.rows import *;"
+        "config = Config(Plan([{}], 1), Path('.'), n_jobs=1);"
+        "[row] = computed_rows('greek', lambda task: [{'method': 'best \\u03c3'}], config);"
+        "print(ascii(row['method']))"
+    )
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.stdout == "'best \\u03c3'\n", done.stderr

@@ -12,6 +12,9 @@ def main() -> None:
         import typer  # noqa: F401
     except ImportError:
         sys.exit("The command line needs two more packages: pip install 'mvset[cli]'")
-    from mvset.cli.app import app
+    try:
+        from mvset.cli.app import app
 
-    app()
+        app()
+    except KeyboardInterrupt:  # before a command could say what it leaves behind
+        sys.exit(130)

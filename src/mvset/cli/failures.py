@@ -16,7 +16,7 @@ STOPPED = 130  # as shells have it
 
 
 @contextmanager
-def explained(when_stopped: str) -> Iterator[None]:
+def explained(*mendable: type[Exception], when_stopped: str) -> Iterator[None]:
     """Turn what users can mend into a sentence on stderr; `when_stopped` says what a Ctrl-C leaves behind."""
     try:
         yield
@@ -24,7 +24,7 @@ def explained(when_stopped: str) -> Iterator[None]:
         _leave(f"Stopped. {when_stopped}", STOPPED)
     except OSError as error:
         _leave(f"{error.filename or 'A file'}: {error.strerror or error}.", FAILED)
-    except ValueError as error:
+    except mendable as error:
         _leave(str(error), FAILED)
 
 

@@ -17,7 +17,9 @@ def reproduce_command(
     names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Experiments to run.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="Run all of them.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Few repetitions: two minutes instead of some forty.")] = False,
-    out: Annotated[Path, typer.Option(help="Folder for rows, figures and the page about them.")] = Path("results"),
+    out: Annotated[
+        Path, typer.Option(file_okay=False, help="Folder for rows, figures and the page about them.")
+    ] = Path("results"),
     jobs: Annotated[int, typer.Option(help="Processes; -1 for all cores. The rows do not depend on it.")] = -1,
 ) -> None:
     """Run the paper's experiments; without a name, list them.
@@ -32,6 +34,7 @@ def reproduce_command(
     """
     from mvset.experiments.catalogue import EXPERIMENTS  # late: it takes a second, and --help does not need it
     from mvset.experiments.reproduce import plan_jobs, reproduce
+    from mvset.experiments.rows import UnusableRowsError
 
     unknown = [name for name in names or [] if name not in EXPERIMENTS]
     if unknown:
@@ -47,7 +50,7 @@ def reproduce_command(
         )
         return
     need("matplotlib", "plot", "The experiments draw figures")
-    with explained(f"What is done lies in {out}; the same command goes on from there."):
+    with explained(UnusableRowsError, when_stopped=f"What is done lies in {out}; the same command goes on from there."):
         planned = plan_jobs(list(EXPERIMENTS) if everything else names or [], out, quick=quick)
         written: list[Path] = []
         with progress_bar(sum(job.seconds_left for job in planned)) as bar:

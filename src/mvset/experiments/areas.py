@@ -8,39 +8,51 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mvset import MinimumVolumeSet, palette
+from mvset import BandwidthCurve, MinimumVolumeSet, palette
 from mvset.experiments.methods import MASS, fixed, least_area
 from mvset.experiments.plan import Row
 from mvset.experiments.style import label
 from mvset.experiments.summary import column, distinct
 
-CURVE, LEAST_AREA, SHIPPED = "curve", "least area", "shipped"
+CURVE, LEAST_AREA, LIBRARY, AT_PAPER = "curve", "least area", "library", "paper"
 N_SPLITS = 25
 
 
-def area_rows(X: NDArray[np.float64], sigmas: NDArray[np.float64], seed: int) -> list[Row]:
-    """A row for each bandwidth, one for that of the least area and one for that which the library chooses.
+def area_rows(X: NDArray[np.float64], sigmas: NDArray[np.float64], paper_sigma: float, seed: int) -> list[Row]:
+    """A row for each bandwidth, then those of the least area, of the library's own rule, and of the paper.
 
-    The last two say how much of the rows the sets of mass 0.90 and 0.95 hold.
+    The last three say how much of the rows the sets of mass 0.90 and 0.95 hold, and how much of the smaller set lies
+    outside the larger.
     """
     model = MinimumVolumeSet(MASS, sigma=sigmas, n_splits=N_SPLITS, volume_method="box", random_state=seed).fit(X)
     by_sigma = {each.sigma: each for each in model.curves_}
-    chosen = {LEAST_AREA: least_area(model.curves_).sigma, SHIPPED: model.sigma_}
-    rows = [(CURVE, each, np.nan, np.nan) for each in model.curves_]
+    chosen = {
+        LEAST_AREA: least_area(model.curves_).sigma,
+        LIBRARY: model.sigma_,
+        AT_PAPER: min(by_sigma, key=lambda sigma: abs(sigma - paper_sigma)),
+    }
+    points = np.random.RandomState([seed, 1]).uniform(X.min(axis=0), X.max(axis=0), size=(10_000, X.shape[1]))
+    rows: list[Row] = [_row(CURVE, each) for each in model.curves_]
     for choice, sigma in chosen.items():
         sets = fixed(X, sigma, N_SPLITS, seed)
-        rows.append((choice, by_sigma[sigma], *(np.mean(sets.predict(X, mass=mass) == 1) for mass in (0.9, 0.95))))
-    return [
-        {
-            "choice": choice,
-            "sigma": each.sigma,
-            "area": each.area,
-            "area_error": each.area_error,
-            "mass_90": float(mass_90),
-            "mass_95": float(mass_95),
-        }
-        for choice, each, mass_90, mass_95 in rows
-    ]
+        mass_90, mass_95 = (float(np.mean(sets.predict(X, mass=mass) == 1)) for mass in (0.9, 0.95))
+        stray = (sets.predict(points, mass=0.9) == 1) & (sets.predict(points, mass=0.95) == -1)
+        rows.append(_row(choice, by_sigma[sigma], mass_90, mass_95, float(stray.sum())))
+    return rows
+
+
+def _row(
+    choice: str, curve: BandwidthCurve, mass_90: float = np.nan, mass_95: float = np.nan, stray: float = np.nan
+) -> Row:
+    return {
+        "choice": choice,
+        "sigma": curve.sigma,
+        "area": curve.area,
+        "area_error": curve.area_error,
+        "mass_90": mass_90,
+        "mass_95": mass_95,
+        "stray_points": stray,
+    }
 
 
 def draw_areas(axes: Any, rows: Sequence[Row], paper_sigma: float) -> None:

@@ -11,7 +11,7 @@ from mvset.experiments.summary import Finding
 
 
 class Experiment(Protocol):
-    """What each file of an experiment offers."""
+    """What each file of an experiment offers; some have ``numbers(rows)``, a table with its header first, too."""
 
     TITLE: str
     FIGURES: str  # of the paper
@@ -29,9 +29,6 @@ class Experiment(Protocol):
 
     def findings(self, rows: Sequence[Row]) -> list[Finding]:
         """What they say beside what the paper says."""
-
-    def numbers(self, rows: Sequence[Row]) -> list[list[str]]:
-        """A table of them, its header first; empty where the findings say it all."""
 
 
 EXPERIMENTS: dict[str, Experiment] = {

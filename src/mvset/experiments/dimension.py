@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mvset import MinimumVolumeSet, palette
 from mvset.experiments.methods import MASS, distances, plug_in, selected, true_mixture
@@ -24,8 +25,9 @@ REMARK = (
     "Distances are measured with evenly spread points up to three columns and by importance sampling beyond; the lower "
     "panel has the standard error of one of them, beside that of the paper's 10 000 points in the cube. The paper does "
     "not state its σ: ours is the least area among the automatic bandwidths of the library. *As shipped* is "
-    "`MinimumVolumeSet()`, with ten splits and the one-standard-error rule. The plug-in approach ends at 1: its sets "
-    "shrink to balls around its own rows, which have hardly any volume."
+    "`MinimumVolumeSet()`, with ten splits and the one-standard-error rule. At d = 2 the plug-in approach is better: "
+    "the paper's list of bandwidths has 0.81, which suits this mixture, and its threshold does little harm yet. It "
+    "ends at 1: set on its own rows, the threshold leaves balls around them, which have hardly any volume."
 )
 PAPER_DIMENSIONS = range(2, 9)
 FULL = Plan(cases=[{"d": d} for d in (*PAPER_DIMENSIONS, 10, 15, 20)], repetitions=100)
@@ -74,19 +76,25 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
     dimensions = distinct(rows, "d")
     ours, plugged = _curve(rows, "ours"), _curve(rows, "plug-in")
     found = []
-    for d in dimensions:
+    for i, d in enumerate(dimensions):
         if d <= 3:
-            paired = column(rows, "difference", method="plug-in", d=d) - column(rows, "difference", method="ours", d=d)
+            paired = interval(_values(rows, "plug-in", d) - _values(rows, "ours", d))
+            similar = not (ours[i].below(plugged[i]) or plugged[i].below(ours[i]))
             found.append(
-                Finding(f"d = {d:.0f}: plug-in less ours, on the same sample", "similar", str(interval(paired)))
+                Finding(f"d = {d:.0f}: plug-in less ours, on the same sample", "similar", str(paired), similar)
             )
     beyond = {d: a.below(b) for d, a, b in zip(dimensions, ours, plugged, strict=True) if d > 3}
     found.append(everywhere("ours below the plug-in approach for d > 3, apart", "d", beyond))
     last = max(d for d in dimensions if d in PAPER_DIMENSIONS)
-    factors = [each[dimensions.index(last)].mean / each[0].mean for each in (plugged, ours)]
-    growth = f"{factors[0]:.1f}×; {factors[1]:.1f}×"
-    what = f"growth from d = {dimensions[0]:.0f} to {last:.0f}: plug-in; ours"
-    return [*found, Finding(what, "plug-in much faster", growth, factors[0] > 1.5 * factors[1])]
+    first = max(d for d in dimensions if d <= 3)
+    slow, fast = (interval(_values(rows, m, last) - _values(rows, m, first)) for m in ("ours", "plug-in"))
+    what = f"rise from d = {first:.0f} to {last:.0f}: plug-in; ours"
+    return [*found, Finding(what, "plug-in much faster", f"{fast}; {slow}", slow.below(fast))]
+
+
+def _values(rows: Sequence[Row], method: str, d: float) -> NDArray[np.float64]:
+    """Distances of all repetitions."""
+    return column(rows, "difference", method=method, d=d)
 
 
 def numbers(rows: Sequence[Row]) -> list[list[str]]:
@@ -107,7 +115,7 @@ def plot(rows: Sequence[Row]) -> Any:
     figure, (upper, lower) = new_figure(6.6, 5.6, n_rows=2, height_ratios=(2.4, 1), sharex=True)
     dimensions = distinct(rows, "d")
     third = len(dimensions) // 3
-    places: dict[str, Any] = {"plug-in": (third, (-8, 6)), "ours": (-1, (-4, 14)), "shipped": (-1, (-4, -14))}
+    places: dict[str, Any] = {"plug-in": (third, (8, -12)), "ours": (-1, (-4, 14)), "shipped": (-1, (-4, -14))}
     for method, (name, colour, linestyle) in METHODS.items():
         intervals = _curve(rows, method)
         curve(upper, dimensions, intervals, colour, linestyle=linestyle, marker="o")

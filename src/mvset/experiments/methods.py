@@ -46,9 +46,9 @@ def selected(X: ArrayLike, sigmas: Any, n_splits: int, seed: int) -> MinimumVolu
     return fixed(X, least_area(tried.curves_).sigma, n_splits, seed)
 
 
-def one_class_svm(X: ArrayLike, sigma: float, mass: float = MASS) -> OneClassSVM:
+def one_class_svm(X: ArrayLike, sigma: float, mass: float = MASS, tol: float = 1e-3) -> OneClassSVM:
     """The paper's baseline at one bandwidth: ν = 1-α."""
-    svm = OneClassSVM(nu=1.0 - mass, sigma=sigma)
+    svm = OneClassSVM(nu=1.0 - mass, sigma=sigma, tol=tol)
     svm.fit(X)
     return svm
 
@@ -73,7 +73,7 @@ def differences(
     Paper: uniform points in the box around the rows. Differences: the box around the rows and a thousand further draws,
     since the true set may leave the former; beyond three dimensions, importance sampling for the union of all sets.
     """
-    rng = np.random.RandomState(seed)
+    rng = np.random.RandomState([seed, 1])  # not the state that drew the rows
     log_level = mixture.log_level(mass)
 
     def true(points: NDArray[np.float64]) -> NDArray[np.bool_]:

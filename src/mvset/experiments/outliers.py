@@ -11,7 +11,7 @@ from mvset import MinimumVolumeSet, palette
 from mvset.experiments.methods import MASS, distances, fixed, one_class_svm, selected, true_mixture
 from mvset.experiments.plan import Config, Plan, Row, Task
 from mvset.experiments.rows import computed_rows
-from mvset.experiments.style import TRUE_SET, border, label, new_figure, plane, styled
+from mvset.experiments.style import TRUE_SET, band, border, label, new_figure, plane, styled
 from mvset.experiments.summary import Finding, column, interval, where
 
 TITLE = "A sample with 5 % of uniform outliers"
@@ -65,11 +65,6 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
     ]
 
 
-def numbers(rows: Sequence[Row]) -> list[list[str]]:
-    """The findings say it all."""
-    return []
-
-
 @styled
 def plot(rows: Sequence[Row]) -> Any:
     """The set of each method on the first sample, and the distances on all of them."""
@@ -101,8 +96,9 @@ def _strips(axes: Any, rows: Sequence[Row]) -> None:
         mean = interval(values)
         axes.scatter(place + jitter[: len(values)], values, s=6, color=colour, alpha=0.45, linewidths=0)
         axes.plot([place - 0.28, place + 0.28], [mean.mean] * 2, color=colour)
-        label(axes, f"{mean.mean:.3f}", (place + 0.28, mean.mean), colour, shift=(2, 0))
-    axes.set(xlim=(-0.5, 2.85), ylim=(0, None), ylabel="symmetric difference / true volume")
+        band(axes, [place - 0.28, place + 0.28], [mean] * 2, colour)
+        label(axes, f"{mean.mean:.3f}", (place, values.max()), colour, shift=(0, 9))
+    axes.set(xlim=(-0.5, 2.5), ylim=(0, None), ylabel="symmetric difference / true volume")
     axes.set_xticks(
         range(len(METHODS)), [name.replace(", ", ",\n").replace(" by", "\nby") for name, _ in METHODS.values()]
     )

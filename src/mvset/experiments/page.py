@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mvset import __version__
-from mvset.experiments.catalogue import EXPERIMENTS
-from mvset.experiments.rows import RowFile, outstanding
+from mvset.experiments.catalogue import EXPERIMENTS, Experiment
+from mvset.experiments.plan import Plan
+from mvset.experiments.rows import RowFile, UnusableRowsError
 from mvset.experiments.summary import Finding
 
-_HEAD = f"""# The paper's experiments, reproduced
+_TITLE = "# The paper's experiments, reproduced"
+_HEAD = f"""{_TITLE}
 
 A. Thomas, V. Feuillard, A. Gramfort, *Calibration of One-Class SVM for MV set estimation*, 2015. This page, its figures
 and the rows behind them were written by `mvset reproduce` (mvset {__version__}); delete the folder and run
@@ -21,21 +23,38 @@ without a mark are for the record.
 """
 
 
+_QUICK_NOTE = "*A quick run: with few repetitions a ✗ may only mean that intervals still overlap.* "
+
+
+def largest_plan(experiment: Experiment, file: RowFile) -> Plan | None:
+    """The full plan if all its rows are there, else the quick one, if those are."""
+    return next((plan for plan in (experiment.FULL, experiment.QUICK) if not file.missing(plan)), None)
+
+
+def check_page(out: Path) -> None:
+    """Refuse to write over a README.md that is not this page."""
+    path = out / "README.md"
+    if path.exists() and not path.read_text(encoding="utf-8", errors="replace").startswith(_TITLE):
+        raise UnusableRowsError(f"{path} is not the page that this command writes: give another folder.")
+
+
 def write_page(out: Path) -> Path:
     """Write README.md over all experiments that lie in the folder, at least as far as a quick run takes them."""
     sections, overview = [], []
     for name, experiment in EXPERIMENTS.items():
-        if outstanding(name, experiment.QUICK, out) or not (out / f"{name}.svg").exists():
+        file = RowFile(out / f"{name}.csv")
+        plan = largest_plan(experiment, file)
+        if plan is None or not (out / f"{name}.svg").exists():
             continue
-        rows = RowFile(out / f"{name}.csv").rows()
+        rows = file.rows(plan)
         findings = experiment.findings(rows)
-        n_repetitions = len({row["repetition"] for row in rows})
         anchor = experiment.TITLE.lower().replace(" ", "-").translate(str.maketrans("", "", "=.,?%"))
-        overview.append([f"[{name}](#{anchor})", experiment.FIGURES, str(n_repetitions), _verdict(findings)])
+        overview.append([f"[{name}](#{anchor})", experiment.FIGURES, str(plan.repetitions), _verdict(findings)])
+        numbers: list[list[str]] = getattr(experiment, "numbers", lambda rows: [])(rows)
         sections.append(
             f"""## {experiment.TITLE}
 
-`mvset reproduce {name}` · {experiment.FIGURES} · [{name}.csv]({name}.csv), {_counted(n_repetitions, "repetition")}
+`mvset reproduce {name}` · {experiment.FIGURES} · [{name}.csv]({name}.csv), {_counted(plan.repetitions, "repetition")}
 
 ![{experiment.TITLE}]({name}.svg)
 
@@ -43,9 +62,9 @@ def write_page(out: Path) -> Path:
 
 {_table([["", "paper", "ours", ""], *map(_cells, findings)])}
 
-{experiment.REMARK}
+{_QUICK_NOTE if plan is not experiment.FULL else ""}{experiment.REMARK}
 
-{_table(experiment.numbers(rows))}
+{_table(numbers)}
 """
         )
     path = out / "README.md"

@@ -33,34 +33,41 @@ class RowFile:
         if path.exists():
             self._read()
 
-    def __contains__(self, task: Task) -> bool:
-        return _as_read(task.values()) in self._lines
+    def missing(self, plan: Plan) -> list[Task]:
+        """Tasks of a plan whose rows are not there."""
+        return [task for task in plan.tasks() if _as_read(task.values()) not in self._lines]
+
+    def rows(self, plan: Plan) -> list[Row]:
+        """Rows of a plan's tasks, in their order, with the numbers as they stand in the file."""
+        tasks = sorted(_as_read(task.values()) for task in plan.tasks())
+        lines = [line for task in tasks for line in self._lines[task]]
+        return [dict(zip(self._header, map(_value, line), strict=True)) for line in lines]
 
     def add(self, task: Task, results: Sequence[Row]) -> None:
         """Keep the rows of a task."""
         rows = [{**task, **result, _STAMP: __version__} for result in results]
+        if self._lines and list(rows[0]) != self._header:
+            raise UnusableRowsError(
+                f"{self.path} has the columns {', '.join(self._header)}, and this run {', '.join(rows[0])}: move it "
+                "away to compute its rows afresh, or give another folder."
+            )
         self._header = list(rows[0])
         self._lines[_as_read(task.values())] = [[_text(value) for value in row.values()] for row in rows]
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         aside = self.path.with_suffix(".partial")
-        with aside.open("w", newline="") as out:
-            csv.writer(out, lineterminator="\n").writerows([self._header, *self._sorted()])
+        with aside.open("w", newline="", encoding="utf-8") as out:
+            lines = [line for key in sorted(self._lines) for line in self._lines[key]]
+            csv.writer(out, lineterminator="\n").writerows([self._header, *lines])
         os.replace(aside, self.path)
 
-    def rows(self) -> list[Row]:
-        """All rows, in the order of their tasks, with the numbers as they stand in the file."""
-        return [dict(zip(self._header, map(_value, line), strict=True)) for line in self._sorted()]
-
-    def _sorted(self) -> list[list[str]]:
-        return [line for task in sorted(self._lines) for line in self._lines[task]]
-
     def _read(self) -> None:
-        with self.path.open(newline="") as text:
-            self._header, *lines = list(csv.reader(text)) or [[]]
-        if not {"repetition", _STAMP} <= set(self._header) or any(len(line) != len(self._header) for line in lines):
+        try:
+            with self.path.open(newline="", encoding="utf-8") as text:
+                self._header, *lines = list(csv.reader(text)) or [[]]
+            self._take(lines)
+        except (ValueError, csv.Error):  # not text, or not what was written
             raise UnusableRowsError(
                 f"{self.path} is not a file of rows as this command writes them: move it away, or give another folder."
-            )
+            ) from None
         stamp = self._header.index(_STAMP)
         others = {line[stamp] for line in lines} - {__version__}
         if others:
@@ -68,28 +75,31 @@ class RowFile:
                 f"{self.path} has rows of mvset {', '.join(sorted(others))}, and this is {__version__}: move it away "
                 "to compute them afresh, or give another folder."
             )
+
+    def _take(self, lines: list[list[str]]) -> None:
+        """Sort lines by task; a ValueError where they cannot be such."""
         width = self._header.index("repetition") + 1
+        self._header.index(_STAMP)
         for line in lines:
             self._lines.setdefault(tuple(map(_value, line[:width])), []).append(line)
+        shapes = {(len(block), *map(len, block)) for block in self._lines.values()}
+        # All tasks of an experiment have equally many rows: a file cut short has one with fewer.
+        if len(shapes) > 1 or any(len(line) != len(self._header) for line in lines):
+            raise ValueError
 
 
 def computed_rows(name: str, compute: Compute, config: Config) -> list[Row]:
-    """Rows of all tasks of the plan, and any others that lie beside them; only those not on disk are computed.
+    """Rows of all tasks of the plan; only those not on disk are computed.
 
     Each task's rows are saved when it is done, whatever becomes of the others.
     """
+    config.out.mkdir(parents=True, exist_ok=True)
     file = RowFile(config.out / f"{name}.csv")
     run = Parallel(config.n_jobs, return_as="generator_unordered", batch_size=1)
-    for task, results in run(delayed(_quietly)(compute, task) for task in outstanding(name, config.plan, config.out)):
+    for task, results in run(delayed(_quietly)(compute, task) for task in file.missing(config.plan)):
         file.add(task, results)
         config.on_done()
-    return file.rows()
-
-
-def outstanding(name: str, plan: Plan, out: Path) -> list[Task]:
-    """Tasks of a plan whose rows are not on disk."""
-    file = RowFile(out / f"{name}.csv")
-    return [task for task in plan.tasks() if task not in file]
+    return file.rows(config.plan)
 
 
 def _quietly(compute: Compute, task: Task) -> tuple[Task, Sequence[Row]]:

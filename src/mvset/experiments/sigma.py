@@ -32,7 +32,8 @@ PAPER = (
 )
 REMARK = (
     "The paper shows one sample and does not state its σ; these are means over samples with 95 % intervals. The volume "
-    "of the true set, the unit of distances, is 37.6."
+    "of the true set, the unit of distances, is 37.6. What the OCSVM gets wrong at its best σ varies: on the sample "
+    "drawn it is so wide that the set bridges the two modes; at narrower σ the border follows single rows."
 )
 FULL = Plan(cases=[{}], repetitions=100)
 QUICK = Plan(cases=[{}], repetitions=6)
@@ -73,11 +74,17 @@ def _curves(rows: Sequence[Row]) -> dict[str, list[Interval]]:
 
 
 def _better(rows: Sequence[Row]) -> tuple[Interval, list[float]]:
-    """The OCSVM at its best bandwidth, and the bandwidths at which ours lies below it, intervals apart."""
-    curves = _curves(rows)
+    """The OCSVM at its best bandwidth, and those around our best at which ours lies below it, intervals apart."""
+    curves, sigmas = _curves(rows), distinct(rows, "sigma")
     best = min(curves["ocsvm"], key=lambda each: each.mean)
-    sigmas = distinct(rows, "sigma")
-    return best, [sigma for sigma, ours in zip(sigmas, curves["ours"], strict=True) if ours.below(best)]
+    first = last = int(np.argmin([ours.mean for ours in curves["ours"]]))
+    if not curves["ours"][first].below(best):
+        return best, []
+    while first > 0 and curves["ours"][first - 1].below(best):
+        first -= 1
+    while last < len(sigmas) - 1 and curves["ours"][last + 1].below(best):
+        last += 1
+    return best, sigmas[first : last + 1]
 
 
 def findings(rows: Sequence[Row]) -> list[Finding]:
@@ -90,13 +97,13 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
     return [
         Finding("OCSVM at its best σ", "worse", f"{best} at σ = {at['ocsvm']:.2f}"),
         Finding("ours at its best σ", "better", f"{ours} at σ = {at['ours']:.2f}", ours.below(best)),
-        Finding("range of σ over which ours beats the OCSVM's best", "wide", span, len(better) > 1),
+        Finding(
+            "range of σ over which ours beats the OCSVM's best",
+            "wide",
+            span,
+            bool(better) and better[-1] > 2 * better[0],
+        ),
     ]
-
-
-def numbers(rows: Sequence[Row]) -> list[list[str]]:
-    """The findings say it all."""
-    return []
 
 
 @styled
@@ -133,6 +140,6 @@ def plot(rows: Sequence[Row]) -> Any:
         border(axes, mixture.log_density, mixture.log_level(MASS), extent, **TRUE_SET)
         border(axes, model.decision_function, 0.0, extent, colors=METHODS[method], linewidths=2)
         plane(axes, extent)
-        axes.set_title(f"{name} at its best σ = {sigma:.2f}: {least['difference']:.3f}")
+        axes.set_title(f"First sample, {name}, best σ = {sigma:.2f}: {least['difference']:.3f}")
     label(middle, "true set, dashed", (extent[1], extent[2]), palette.TRUTH, shift=(-4, 8))
     return figure

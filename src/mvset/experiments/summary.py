@@ -64,6 +64,8 @@ class Finding:
 def everywhere(what: str, symbol: str, holds: Mapping[float, bool], paper: str = "yes") -> Finding:
     """Finding about a claim that should hold in every case: whether it does, and otherwise in which."""
     held = [f"{case:g}" for case, each in holds.items() if each]
+    if not holds:
+        return Finding(what, paper, "not run")
     if len(held) == len(holds):
         return Finding(what, paper, f"at every {symbol}", True if paper else None)
     listed = f"at {symbol} = {', '.join(held)}" if held else f"at no {symbol}"
