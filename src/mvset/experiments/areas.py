@@ -66,8 +66,6 @@ def draw_areas(axes: Any, rows: Sequence[Row], paper_sigma: float) -> None:
     label(axes, f"least area: σ = {best:.3f}", (best, area), palette.HIGHLIGHT, shift=(8, -10))
     axes.axvline(paper_sigma, color=palette.TRUTH, linestyle="--", linewidth=1)
     curve = column(rows, "area", choice=CURVE)
-    low = curve.min()
-    axes.set(
-        ylim=(0.93 * low, min(1.7 * low, curve.max())), xlabel="bandwidth σ", ylabel="area under the curve, AMV(σ)"
-    )
-    label(axes, f"paper: {paper_sigma}", (paper_sigma, 1.6 * low), palette.TRUTH, shift=(5, 0))
+    low, high = 0.93 * curve.min(), min(1.7 * curve.min(), curve.max())
+    axes.set(ylim=(low, high), xlabel="bandwidth σ", ylabel="area under the curve, AMV(σ)")
+    label(axes, f"paper: {paper_sigma}", (paper_sigma, high), palette.TRUTH, shift=(5, -8))

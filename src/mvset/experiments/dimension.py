@@ -126,13 +126,16 @@ def plot(rows: Sequence[Row]) -> Any:
     upper.set(ylim=(0, 1.1), ylabel="symmetric difference / true volume")
     n = _curve(rows, "ours")[0].n
     upper.set_title(f"n = {N_ROWS}, " + (f"mean of {n} samples, 95 % intervals" if n > 1 else "one sample"))
+    middle = len(dimensions) // 2
     for name, text, colour, linestyle in (
         ("standard_error", "as measured here", palette.OURS, "-"),
         ("cube_error", "10 000 points in the cube", palette.FAINT, "--"),
     ):
         means = [each.mean for each in _curve(rows, "ours", name)]
         lower.plot(dimensions, means, color=colour, linestyle=linestyle, marker="o", markersize=3.5)
-        label(lower, text, (dimensions[-1], means[-1]), colour, shift=(-14, 6))
+        label(
+            lower, text, (dimensions[middle], means[middle]), colour, shift=(-8, 9) if name == "cube_error" else (8, 9)
+        )
     lower.set(yscale="log", xlabel="columns d", ylabel="standard error\nof one distance")
     lower.set_xticks(dimensions, [f"{d:.0f}" for d in dimensions])
     return figure

@@ -30,7 +30,7 @@ SHARE = 0.05
 N_ROWS = 1000
 N_SPLITS = 10
 METHODS = {
-    "ocsvm": ("OCSVM, best σ by the truth", palette.ONE_CLASS_SVM),
+    "ocsvm": ("OCSVM, best σ by truth", palette.ONE_CLASS_SVM),
     "ours": ("ours, σ by least area", palette.OURS),
     "shipped": ("ours, as shipped", palette.OURS_DARK),
 }
@@ -90,19 +90,18 @@ def plot(rows: Sequence[Row]) -> Any:
 
 def _strips(axes: Any, rows: Sequence[Row]) -> None:
     """Every sample as a point, the mean as a line with its interval."""
-    jitter = np.random.RandomState(0).uniform(-0.16, 0.16, size=10_000)
-    for place, (method, (_, colour)) in enumerate(METHODS.items()):
+    jitter = np.random.RandomState(0).uniform(-0.16, 0.16, size=len(rows))
+    names = []
+    for place, (method, (name, colour)) in enumerate(METHODS.items()):
         values = column(rows, "difference", method=method)
         mean = interval(values)
         axes.scatter(place + jitter[: len(values)], values, s=6, color=colour, alpha=0.45, linewidths=0)
         axes.plot([place - 0.28, place + 0.28], [mean.mean] * 2, color=colour)
         band(axes, [place - 0.28, place + 0.28], [mean] * 2, colour)
-        label(axes, f"{mean.mean:.3f}", (place, values.max()), colour, shift=(0, 9))
+        names.append(f"{mean}\n" + name.replace(", ", ",\n", 1))
     axes.set(xlim=(-0.5, 2.5), ylim=(0, None), ylabel="symmetric difference / true volume")
-    axes.set_xticks(
-        range(len(METHODS)), [name.replace(", ", ",\n").replace(" by", "\nby") for name, _ in METHODS.values()]
-    )
+    axes.set_xticks(range(len(names)), names)
     for tick, (_, colour) in zip(axes.get_xticklabels(), METHODS.values(), strict=True):
         tick.set(color=colour, fontsize=7.5)
     axes.tick_params(axis="x", length=0)
-    axes.set_title(f"{len(column(rows, 'difference', method='ours'))} samples and their mean")
+    axes.set_title(f"{len(values)} samples and their mean")
