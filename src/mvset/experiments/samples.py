@@ -22,7 +22,9 @@ PAPER = (
 )
 REMARK = (
     "The paper states neither its n nor its σ. *As shipped* is `MinimumVolumeSet()` with its defaults: ten splits, "
-    "automatic bandwidths, the one-standard-error rule instead of the least area."
+    "automatic bandwidths, the one-standard-error rule instead of the least area. With one split, a fifth of the rows "
+    "alone sets the offset, and at n = 500 the interval of B = 1 still touches that of the OCSVM, although it is the "
+    "better one on the same samples."
 )
 FULL = Plan(cases=[{"n": n} for n in (100, 200, 500, 1000, 2000, 5000)], repetitions=100)
 QUICK = Plan(cases=[{"n": n} for n in (100, 500, 2000)], repetitions=6)
@@ -70,8 +72,13 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
         what = f"{METHODS[better][0]} below {METHODS[worse][0]}{scope}, apart"
         return everywhere(what, "n", apart, paper)
 
+    first = min((n for n in sizes if n >= 500), default=sizes[-1])
+    paired = column(rows, "difference", method="ocsvm", n=first) - column(
+        rows, "difference", method="ours B=1", n=first
+    )
     return [
         below("ours B=1", "ocsvm", 500),
+        Finding(f"n = {first:.0f}: OCSVM less ours, B = 1, on the same sample", "", str(interval(paired))),
         below("ours B=3", "ocsvm", 500),
         below("ours B=3", "ours B=1"),
         below("shipped", "ours B=3", paper=""),
