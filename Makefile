@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench reproduce clean
+.PHONY: demo test test-all lint bench reproduce clean
 KERNELS := $(wildcard src/mvset/_core/*.py)
 
 # The environment is made once and again when the requirements change.
@@ -31,6 +31,10 @@ test: lint .venv/.kernels
 # Lists the paper's experiments; `make reproduce ARGS=--all` runs them, ARGS='--all --quick' in two minutes.
 reproduce: .venv/.ready
 	$(BIN)/mvset reproduce $(ARGS)
+
+# The suite and the simulations behind every promise about mass.
+test-all: test
+	$(BIN)/python -m pytest -m slow
 
 bench: .venv/.ready
 	$(BIN)/python benchmarks/realised_mass.py

@@ -6,7 +6,7 @@ import pytest
 import reference
 from mvset.dual import solve_duals
 from mvset.gram import gaussian_gram
-from mvset.level_sets import KernelExpansion, aggregate, kernel_expansion
+from mvset.level_sets import KernelExpansion, aggregate, held_out_scores, kernel_expansion
 from mvset.parallel import thread_map
 from mvset.splits import random_splits
 
@@ -45,7 +45,7 @@ def test_far_points_keep_their_order():
 
 def test_aggregate_is_the_mean_of_the_models(table):
     splits, duals = solved(table, 0.8, 4)
-    sets = aggregate(table, splits, duals, 0.8)
+    sets = aggregate(table, duals, held_out_scores(table, splits, duals, 0.8), 0.8)
     models = [kernel_expansion(table, dual.coefficients, 0.8) for dual in duals]
     np.testing.assert_allclose(sets.function(table), np.mean([model(table) for model in models], axis=0), rtol=1e-12)
     offsets = [
@@ -59,12 +59,15 @@ def test_hopeless_bandwidth_has_offset_zero_and_holds_the_whole_space():
     X = np.random.default_rng(0).normal(size=(200, 2))
     splits, duals = solved(X, 1e-4, 3)
     for dtype in (np.float32, np.float64):
-        assert (aggregate(X, splits, duals, 1e-4, dtype).offsets == 0).all()
+        assert (aggregate(X, duals, held_out_scores(X, splits, duals, 1e-4, dtype), 1e-4, dtype).offsets == 0).all()
 
 
 @pytest.mark.parametrize("sigma", [0.1, 0.5, 3.0])
 def test_float32_ranks_like_float64(sigma, table):
     splits, duals = solved(table, sigma, 3)
-    single, double = (aggregate(table, splits, duals, sigma, dtype) for dtype in (np.float32, np.float64))
+    single, double = (
+        aggregate(table, duals, held_out_scores(table, splits, duals, sigma, dtype), sigma, dtype)
+        for dtype in (np.float32, np.float64)
+    )
     np.testing.assert_allclose(single.function(table), double.function(table), rtol=2e-5)
     np.testing.assert_allclose(single.offsets, double.offsets, rtol=2e-5)

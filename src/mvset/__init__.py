@@ -1,8 +1,10 @@
 """Minimum Volume sets: the smallest region that holds a given share of a distribution, and what lies outside."""
 
+from mvset.answers import Detection, MassBand, MassInterval
 from mvset.baselines import OneClassSVM
 from mvset.calibrated import CalibratedSet
 from mvset.curves import BandwidthCurve, MassVolumeCurve
+from mvset.drift import DriftMonitor, DriftReport
 from mvset.estimator import MinimumVolumeSet
 from mvset.evaluation import ExcessMassCurve, excess_mass_curve, mass_volume_curve, mass_volume_scorer
 from mvset.kernel_density import PluginKernelDensity
@@ -15,7 +17,12 @@ __version__ = "0.1.0"
 __all__ = [
     "BandwidthCurve",
     "CalibratedSet",
+    "Detection",
+    "DriftMonitor",
+    "DriftReport",
     "ExcessMassCurve",
+    "MassBand",
+    "MassInterval",
     "MassVolumeCurve",
     "MinimumVolumeSet",
     "OneClassSVM",

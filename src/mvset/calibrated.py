@@ -23,7 +23,7 @@ from mvset.offsets import offsets_by_rank
 from mvset.parallel import Map
 from mvset.probes import VOLUME_METHODS, PointSource, VolumeMethod
 from mvset.scorers import Dress, check_row_by_row, dress_of, score_function
-from mvset.splits import Split, random_splits
+from mvset.splits import Split, mean_by_row, random_splits
 
 
 @dataclass(frozen=True)
@@ -210,11 +210,9 @@ def _unseen_scores(
     Offsets of the mean score must come from means, too: the scores of single detectors spread more, and their quantiles
     lie lower.
     """
-    total, times = np.zeros(len(X)), np.zeros(len(X))
+    scores = []
     for detector, split in zip(detectors, splits, strict=True):
         score, rows = score_function(detector), dressed(X[split.held_out])
-        scores = score(rows)
-        check_row_by_row(detector, score, rows, scores)
-        total[split.held_out] += scores
-        times[split.held_out] += 1.0
-    return np.asarray(total[times > 0] / times[times > 0])
+        scores.append(score(rows))
+        check_row_by_row(detector, score, rows, scores[-1])
+    return mean_by_row(splits, scores)

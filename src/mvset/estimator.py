@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -14,17 +14,20 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mvset.bandwidths import bandwidth_grid, extend_grid
+from mvset.certainty import CertaintyMixin
 from mvset.curves import bandwidth_curve, mass_grid
 from mvset.diagnostics import Progress, SolveReport, warn_about_bandwidth, warn_if_unconverged, warn_if_unresolved
 from mvset.dual import Dual, solve_duals
 from mvset.gram import gaussian_gram
-from mvset.inputs import candidate_sigmas, check_spread, validated_rows
-from mvset.level_sets import aggregate
+from mvset.inputs import candidate_sigmas, check_extent, check_spread, validated_rows
+from mvset.level_sets import aggregate, held_out_scores
 from mvset.nested_sets import NestedSetsMixin
+from mvset.offsets import order_statistics
 from mvset.parallel import Map, thread_map
 from mvset.probes import VOLUME_METHODS, PointSource, VolumeMethod
-from mvset.ranking import Candidate, fails_after_success, rank_bandwidths
-from mvset.splits import Split, random_splits
+from mvset.promises import CALIBRATION_MODES, CalibrationMode, Promise, Reservation
+from mvset.ranking import Candidate, Ranking, fails_after_success, rank_bandwidths
+from mvset.splits import Split, mean_by_row, random_splits
 from mvset.subsets import points_are_too_few, rank_on_subsets
 
 
@@ -37,7 +40,7 @@ class Solution:
     report: SolveReport
 
 
-class MinimumVolumeSet(NestedSetsMixin, BaseEstimator):
+class MinimumVolumeSet(CertaintyMixin, NestedSetsMixin, BaseEstimator):
     r"""Minimum Volume set of a given mass, with calibrated offset and automatic bandwidth.
 
     Estimates the smallest region that holds a share `mass` of the distribution of the rows. A Gaussian one-class SVM is
@@ -51,7 +54,8 @@ class MinimumVolumeSet(NestedSetsMixin, BaseEstimator):
     Parameters
     ----------
     mass : float, default=0.95
-        Share α of the distribution that the set shall hold, in (0, 1). New rows are flagged at a rate of ``1 - mass``.
+        Share α of the distribution that the set shall hold, in (0, 1). New rows are flagged at a rate of ``1 - mass``,
+        or less where more is promised.
     nu : float, default=0.4
         ν of the one-class SVM, in (0, 1]. It bounds the share of training rows outside the *unshifted* set, which must
         exceed ``1 - mass + mass_margin``; it does not set the mass. A warning says when to raise it.
@@ -64,6 +68,17 @@ class MinimumVolumeSet(NestedSetsMixin, BaseEstimator):
         Number B of random splits averaged. 1 gives the paper's first algorithm.
     test_size : float, default=0.2
         Share of the rows held out in each split to set the offset.
+    calibration : {"split", "conformal", "pac"}, default="split"
+        What is promised about the mass. "split", the paper's mean of held-out offsets, hits it on average and promises
+        nothing about finite samples. "conformal" reserves a calibration set that nothing else sees: a new row falls
+        inside with probability `mass` at least, whatever the distribution, over draws of all rows (marginal). "pac"
+        reserves one, too: with probability `confidence` over draws of it, the true mass of the set is `mass` at least
+        (conditional on the rows). Both have a price in volume, and raise an error where the rows are too few. A scaler
+        fitted to the same rows has seen the reserved ones: for exact promises fit it to others.
+    confidence : float, default=0.95
+        Of the "pac" promise.
+    calibration_size : float, default=0.5
+        Share of the rows reserved by "conformal" and "pac".
     mass_margin : float, default=0.04
         The area under the mass-volume curve is taken over ``mass`` ± `mass_margin` (c in the paper), shrunk where that
         would leave (0, 1).
@@ -98,12 +113,15 @@ class MinimumVolumeSet(NestedSetsMixin, BaseEstimator):
         Their weights; they sum to one.
     volume_ : VolumeEstimate
         Volume of the set of mass `mass`, with its standard error.
+    mass_interval_ : MassInterval
+        95 % confidence interval for the true mass of the set; see :meth:`mass_interval`.
     curves_ : list of BandwidthCurve
-        The mass-volume curve of every bandwidth tried, narrowest first.
+        The mass-volume curve of every bandwidth tried, narrowest first, by which one was chosen. With a reserved
+        calibration set they are those of the other rows, before it sets the offsets.
     selection_ : Selection
         How the bandwidth was chosen among them, and with how many effective sample points.
     masses_ : ndarray of shape (n_masses,)
-        The masses of these curves, and of the columns of :meth:`transform`.
+        The masses of the columns of :meth:`transform`: those of these curves, as far as the rows can promise them.
     n_iter_ : int
         Iterations of the solver at the bandwidth chosen, summed over splits.
     n_features_in_ : int
@@ -148,6 +166,9 @@ class MinimumVolumeSet(NestedSetsMixin, BaseEstimator):
         "sigma": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither"), "array-like"],
         "n_splits": [Interval(Integral, 1, None, closed="left")],
         "test_size": [Interval(Real, 0, 1, closed="neither")],
+        "calibration": [StrOptions(set(CALIBRATION_MODES))],
+        "confidence": [Interval(Real, 0, 1, closed="neither")],
+        "calibration_size": [Interval(Real, 0, 1, closed="neither")],
         "mass_margin": [Interval(Real, 0, 1, closed="neither")],
         "n_masses": [Interval(Integral, 2, None, closed="left")],
         "volume_method": [StrOptions(set(VOLUME_METHODS))],
@@ -167,6 +188,9 @@ class MinimumVolumeSet(NestedSetsMixin, BaseEstimator):
         sigma: float | ArrayLike | Literal["auto"] = "auto",
         n_splits: int = 10,
         test_size: float = 0.2,
+        calibration: CalibrationMode = "split",
+        confidence: float = 0.95,
+        calibration_size: float = 0.5,
         mass_margin: float = 0.04,
         n_masses: int = 10,
         volume_method: VolumeMethod = "auto",
@@ -182,6 +206,9 @@ class MinimumVolumeSet(NestedSetsMixin, BaseEstimator):
         self.sigma = sigma
         self.n_splits = n_splits
         self.test_size = test_size
+        self.calibration = calibration
+        self.confidence = confidence
+        self.calibration_size = calibration_size
         self.mass_margin = mass_margin
         self.n_masses = n_masses
         self.volume_method = volume_method
@@ -218,56 +245,89 @@ class MinimumVolumeSet(NestedSetsMixin, BaseEstimator):
         X = validated_rows(self, X, reset=True)
         check_spread(self, X)
         rng = check_random_state(self.random_state)
+        X, reserved = self._reserve(X, rng)
         splits = random_splits(len(X), self.n_splits, self.test_size, rng)
         masses = mass_grid(self.mass, self.mass_margin, self.n_masses)
-        # More splits hold out the same rows again, and say no more about the offsets.
-        n_independent = min(len(splits), len(X) / len(splits[0].held_out))
         source = PointSource(self.volume_method, X, self.n_volume_points, rng)
         automatic = isinstance(self.sigma, str)
         sigmas = bandwidth_grid(X, rng) if automatic else candidate_sigmas(self.sigma)
-
-        solutions: list[Solution] = []
-        ranking = None
-        rounds = 0
         with thread_map(self.n_jobs) as run:
-            while True:
-                for solution in self._solutions(X, splits, sigmas, run, self.verbose):
-                    solutions.append(solution)
-                    if automatic and fails_after_success([s.candidate for s in solutions], masses):
-                        break  # narrower ones fail the condition on nu all the more
-                solutions.sort(key=lambda solution: solution.candidate.sigma)
-                candidates = [solution.candidate for solution in solutions]
-                ranking = rank_bandwidths(candidates, masses, source, n_independent, run, previous=ranking)
-                extensible = automatic and ranking.selection.criterion != "middle"
-                grid = [candidate.sigma for candidate in candidates]
-                sigmas = extend_grid(grid, ranking.best, rounds) if extensible else np.empty(0)
-                if len(sigmas) == 0:
-                    break
-                rounds += 1
-            if points_are_too_few(ranking, source):
-
-                def solve(rows: NDArray[np.float64], widths: NDArray[np.float64]) -> list[Candidate]:
-                    return [s.candidate for s in self._solutions(rows, splits, widths, run)][::-1]
-
-                ranking = rank_on_subsets(ranking, solve, masses, source, n_independent, run)
+            solutions, ranking = self._try_bandwidths(X, splits, sigmas, masses, source, run, extensible=automatic)
             chosen = solutions[ranking.best]
             # The set chosen, once more in full precision.
-            level_sets = aggregate(X, splits, chosen.duals, chosen.candidate.sigma, np.float64, run)
+            sigma = chosen.candidate.sigma
+            held_out = held_out_scores(X, splits, chosen.duals, sigma, np.float64, run)
+            level_sets = aggregate(X, chosen.duals, held_out, sigma, np.float64)
             scores = level_sets.function(ranking.probe.points, run)
+            unseen = mean_by_row(splits, held_out) if reserved is None else level_sets.function(reserved, run)
         curves, probe = ranking.curves, ranking.probe
         curves[ranking.best] = bandwidth_curve(level_sets, masses, probe, scores, chosen.candidate.training_mass)
+        if reserved is not None:
+            level_sets = replace(
+                level_sets, split_offsets=order_statistics(unseen), promise=Promise(self.calibration, self.confidence)
+            )
 
-        self.sigma_ = chosen.candidate.sigma
+        self.sigma_ = sigma
         self.support_vectors_ = level_sets.function.centres
         self.dual_coef_ = level_sets.function.weights[np.newaxis]
         self._keep(level_sets, masses, probe, scores)
+        self._keep_calibration(unseen, held_out)
         self.curves_ = curves
         self.selection_ = ranking.selection
         self.n_iter_ = chosen.report.iterations
         warn_if_unconverged([solution.report for solution in solutions], self.tol)
-        warn_if_unresolved(self.mass, len(splits[0].held_out), self.test_size)
+        if reserved is None:
+            warn_if_unresolved(self.mass, len(splits[0].held_out), self.test_size)
         warn_about_bandwidth(self.nu, curves, ranking.best, ranking.selection)
         return self
+
+    def _reserve(
+        self, X: NDArray[np.float64], rng: np.random.RandomState
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """Rows to fit with, and those reserved to calibrate with, where the promise takes such."""
+        if self.calibration == "split":
+            return X, None
+        promise = Promise(self.calibration, self.confidence)
+        kept, reserved = Reservation(promise, self.mass, self.calibration_size, self.test_size).draw(len(X), rng)
+        check_extent(X[kept])
+        return X[kept], X[reserved]
+
+    def _try_bandwidths(
+        self,
+        X: NDArray[np.float64],
+        splits: Sequence[Split],
+        sigmas: NDArray[np.float64],
+        masses: NDArray[np.float64],
+        source: PointSource,
+        run: Map,
+        *,
+        extensible: bool,
+    ) -> tuple[list[Solution], Ranking]:
+        """Solve and rank bandwidths; an extensible grid ends where they fail and grows if the best is on its edge."""
+        # More splits hold out the same rows again, and say no more about the offsets.
+        n_independent = min(len(splits), len(X) / len(splits[0].held_out))
+        solutions: list[Solution] = []
+        ranking = None
+        rounds = 0
+        while ranking is None or len(sigmas):
+            for solution in self._solutions(X, splits, sigmas, run, self.verbose):
+                solutions.append(solution)
+                if extensible and fails_after_success([s.candidate for s in solutions], masses):
+                    break  # narrower ones fail the condition on nu all the more
+            solutions.sort(key=lambda solution: solution.candidate.sigma)
+            candidates = [solution.candidate for solution in solutions]
+            ranking = rank_bandwidths(candidates, masses, source, n_independent, run, previous=ranking)
+            grows = extensible and ranking.selection.criterion != "middle"
+            grid = [candidate.sigma for candidate in candidates]
+            sigmas = extend_grid(grid, ranking.best, rounds) if grows else np.empty(0)
+            rounds += 1
+        if points_are_too_few(ranking, source):
+
+            def solve(rows: NDArray[np.float64], widths: NDArray[np.float64]) -> list[Candidate]:
+                return [s.candidate for s in self._solutions(rows, splits, widths, run)][::-1]
+
+            ranking = rank_on_subsets(ranking, solve, masses, source, n_independent, run)
+        return solutions, ranking
 
     def _solutions(
         self,
@@ -283,5 +343,6 @@ class MinimumVolumeSet(NestedSetsMixin, BaseEstimator):
             gram = gaussian_gram(X, sigma, run, recycle=gram)
             duals = solve_duals(gram, splits, nu=self.nu, tol=self.tol, max_iter=self.max_iter, starts=duals, run=run)
             report = SolveReport.of(duals)
-            level_sets = aggregate(X, splits, duals, sigma, np.float32, run)
+            scores = held_out_scores(X, splits, duals, sigma, np.float32, run)
+            level_sets = aggregate(X, duals, scores, sigma, np.float32)
             yield Solution(Candidate(level_sets, report.training_mass), [dual.compact() for dual in duals], report)

@@ -14,6 +14,7 @@ from mvset._core.rbf import expansion, scaled_columns
 from mvset.dual import Dual
 from mvset.offsets import level_at, offset_at, offsets_by_rank
 from mvset.parallel import Map
+from mvset.promises import SHARES_HELD, Promise
 from mvset.splits import Split
 
 _CHUNK = 1024  # rows per task: large enough to hide the cost of a task, a multiple of the kernel's block
@@ -65,6 +66,7 @@ class LevelSets(Generic[Function]):
 
     function: Function
     split_offsets: NDArray[np.float64]  # one row per split, by rank: see offsets.py
+    promise: Promise = SHARES_HELD
 
     @cached_property
     def offsets(self) -> NDArray[np.float64]:
@@ -73,11 +75,19 @@ class LevelSets(Generic[Function]):
 
     def offset(self, mass: ArrayLike) -> NDArray[np.float64]:
         """Offset of the set of each mass."""
-        return offset_at(self.offsets, mass)
+        return offset_at(self.offsets, mass, self._claims)
 
     def level(self, scores: ArrayLike) -> NDArray[np.float64]:
         """Smallest mass whose set holds a point of this score."""
-        return level_at(self.offsets, scores)
+        return level_at(self.offsets, scores, self._claims)
+
+    def can_claim(self, mass: float) -> bool:
+        """Whether there are enough calibration rows for this mass."""
+        return self.promise.can_claim(mass, self.split_offsets.shape[1])
+
+    @cached_property
+    def _claims(self) -> NDArray[np.float64]:
+        return self.promise.claims(self.split_offsets.shape[1])
 
 
 def kernel_expansion(
@@ -105,19 +115,30 @@ def _held_out_score(X: NDArray[np.float64], split: Split, dual: Dual, sigma: flo
     return np.asarray(np.where(total * values > _NEGLIGIBLE * border, values, rounded))
 
 
-def aggregate(
+def held_out_scores(
     X: NDArray[np.float64],
     splits: Sequence[Split],
     duals: Sequence[Dual],
     sigma: float,
     dtype: type = np.float64,
     run: Map = map,
+) -> list[NDArray[np.float64]]:
+    """Scores f_b of the rows that each split holds out."""
+    return list(run(lambda split, dual: _held_out_score(X, split, dual, sigma, dtype), splits, duals))
+
+
+def aggregate(
+    X: NDArray[np.float64],
+    duals: Sequence[Dual],
+    scores: Sequence[NDArray[np.float64]],
+    sigma: float,
+    dtype: type = np.float64,
 ) -> LevelSets[KernelExpansion]:
     r"""Mean of the models of all splits: :math:`F^B = \frac1B \sum_b (f_b - \hat\rho^b)`.
 
     Paper: Section II-D, Fig. 3. The mean is itself one kernel expansion, with weights the mean of the γ_b and offset
-    the mean of the ρ_b, so its cost is that of the union of the support vectors whatever B is.
+    the mean of the ρ_b, so its cost is that of the union of the support vectors whatever B is. `scores` are those that
+    each split holds out.
     """
     coefficients = np.mean([dual.coefficients for dual in duals], axis=0)
-    scores = list(run(lambda split, dual: _held_out_score(X, split, dual, sigma, dtype), splits, duals))
     return LevelSets(kernel_expansion(X, coefficients, sigma, dtype), offsets_by_rank(scores))

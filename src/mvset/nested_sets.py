@@ -34,7 +34,7 @@ class NestedSetsMixin(OutlierMixin, TransformerMixin):
         self._level_sets = level_sets
         self._probe = replace(probe, points=np.empty((0, probe.points.shape[1])))  # their scores say it all
         self._probe_scores = scores
-        self.masses_ = masses
+        self.masses_ = np.array([mass for mass in masses if level_sets.can_claim(mass)])
         self.offset_ = self.offset(self.mass)
         self.volume_ = self.volume(self.mass)
 
@@ -162,7 +162,8 @@ class NestedSetsMixin(OutlierMixin, TransformerMixin):
         -------
         offset : float
             Mean over splits of the offset whose set holds a share `mass` of the held-out rows, or the next larger
-            share there is.
+            share there is; with a reserved calibration set, the score of the calibration row whose rank keeps the
+            promise.
 
         Examples
         --------
@@ -176,7 +177,15 @@ class NestedSetsMixin(OutlierMixin, TransformerMixin):
         True
         """
         check_is_fitted(self, "_level_sets")
-        return float(self._level_sets.offset(checked_mass(mass)))
+        mass = checked_mass(mass)
+        if not self._level_sets.can_claim(mass):
+            promise, n_rows = self._level_sets.promise, self._level_sets.split_offsets.shape[1]
+            raise ValueError(
+                f"{n_rows} calibration rows cannot promise mass={mass:g} in {promise.mode!r} mode: it takes "
+                f"{promise.least_rows(mass)}. Fit with more rows, or ask for "
+                f"{np.floor(1e4 * promise.claims(n_rows)[-1]) / 1e4:g} at most."
+            )
+        return float(self._level_sets.offset(mass))
 
     def volume(self, mass: float) -> VolumeEstimate:
         """Volume of the set of a given mass.

@@ -27,24 +27,41 @@ def offsets_by_rank(held_out_scores: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(middle - _SLACK * np.abs(middle))
 
 
-def _least_masses(n_ranks: int) -> NDArray[np.float64]:
-    """Least mass whose set needs rank k = 1…m: just above (k-1)/m, by more than the rounding errors of a mass."""
-    return np.append(0.0, np.arange(1, n_ranks) / n_ranks + _ROUNDING)
+def order_statistics(scores: ArrayLike) -> NDArray[np.float64]:
+    """Offset that is the k-th best score itself, for k = 1…m, as one row: what finite-sample promises are about."""
+    descending = -np.sort(-np.asarray(scores, dtype=np.float64))
+    return np.asarray(descending - _SLACK * np.abs(descending))[np.newaxis]
 
 
-def offset_at(ranked: NDArray[np.float64], mass: ArrayLike) -> NDArray[np.float64]:
+def shares_held(n_ranks: int) -> NDArray[np.float64]:
+    """Share of the held-out rows in the set of rank k = 1…m: the mass it claims, unless more is promised."""
+    return np.asarray(np.arange(1, n_ranks + 1) / n_ranks)
+
+
+def _least_masses(claims: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Least mass whose set needs rank k: above what rank k-1 claims, by more than the rounding errors of a mass."""
+    return np.append(0.0, claims[:-1] + _ROUNDING)
+
+
+def offset_at(
+    ranked: NDArray[np.float64], mass: ArrayLike, claims: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
     r"""Offset per mass: on each split :math:`P_{test}(f \ge \rho) \ge \beta` with no row to spare, then the mean.
 
     Paper: Fig. 2, inner loop, and the average in Fig. 3. Difference: its bisection stops anywhere in the interval of
     offsets that hold the same rows; an order statistic finds its middle.
     """
-    return np.asarray(ranked[np.searchsorted(_least_masses(len(ranked)), mass, side="right") - 1])
+    claims = shares_held(len(ranked)) if claims is None else claims
+    return np.asarray(ranked[np.searchsorted(_least_masses(claims), mass, side="right") - 1])
 
 
-def level_at(ranked: NDArray[np.float64], scores: ArrayLike) -> NDArray[np.float64]:
+def level_at(
+    ranked: NDArray[np.float64], scores: ArrayLike, claims: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
     """Smallest mass whose set holds a point of this score; 1 for scores below every offset.
 
     ``level <= mass`` holds exactly when ``score >= offset``.
     """
     rank = np.searchsorted(-ranked, -np.asarray(scores, dtype=np.float64), side="left")
-    return np.append(_least_masses(len(ranked)), 1.0)[rank]
+    claims = shares_held(len(ranked)) if claims is None else claims
+    return np.append(_least_masses(claims), 1.0)[rank]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,11 @@ class Split:
     held_out: NDArray[np.intp]
 
 
+def can_split(n_rows: int, test_size: float) -> bool:
+    """Whether so many rows leave two to train on in every split."""
+    return n_rows - int(np.ceil(test_size * n_rows)) >= 2
+
+
 def random_splits(n_rows: int, n_splits: int, test_size: float, rng: np.random.RandomState) -> list[Split]:
     """Draw B random splits of equal sizes that hold out each row equally often, up to one.
 
@@ -24,7 +30,7 @@ def random_splits(n_rows: int, n_splits: int, test_size: float, rng: np.random.R
     luck of how often a row happened to calibrate: ten balanced splits vary about as little as fifty independent ones.
     """
     n_held_out = int(np.ceil(test_size * n_rows))
-    if n_rows - n_held_out < 2:
+    if not can_split(n_rows, test_size):
         raise ValueError(
             f"n_samples={n_rows} rows with test_size={test_size} leave {n_rows - n_held_out} to train on and "
             f"{n_held_out} to calibrate with; at least 2 and 1 are needed. Give more rows or another test_size."
@@ -42,3 +48,16 @@ def random_splits(n_rows: int, n_splits: int, test_size: float, rng: np.random.R
         held_out, waiting = np.sort(waiting[:n_held_out]), waiting[n_held_out:]
         splits.append(Split(np.setdiff1d(rows, held_out), held_out))
     return splits
+
+
+def mean_by_row(splits: Sequence[Split], scores: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Mean score of each row over the splits that hold it out; rows that none does are left out.
+
+    One score per row, however many splits: the rows are independent of each other, the splits are not.
+    """
+    n_rows = len(splits[0].train) + len(splits[0].held_out)
+    total, times = np.zeros(n_rows), np.zeros(n_rows)
+    for split, some in zip(splits, scores, strict=True):
+        total[split.held_out] += some
+        times[split.held_out] += 1.0
+    return np.asarray(total[times > 0] / times[times > 0])

@@ -16,7 +16,7 @@ from mvset.cli.progress import progress_bar
 def reproduce_command(
     names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Experiments to run.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="Run all of them.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Few repetitions: two minutes instead of some forty.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few repetitions: two minutes instead of forty-five.")] = False,
     out: Annotated[
         Path, typer.Option(file_okay=False, help="Folder for rows, figures and the page about them.")
     ] = Path("results"),
