@@ -123,7 +123,7 @@ class NestedSetsMixin(OutlierMixin, TransformerMixin):
         """Smallest mass whose set contains each row.
 
         On new rows from the same distribution levels are close to uniform on [0, 1], in steps of one over the number
-        of held-out rows.
+        of held-out rows; those of a "pac" promise lie higher, by what it adds to be safe.
 
         Parameters
         ----------
