@@ -14,8 +14,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from mvset.curves import mass_grid
-from mvset.diagnostics import warn_if_uncertain, warn_if_unresolved
+from mvset.diagnostics import warn_if_unresolved
 from mvset.inputs import check_extent, validated_rows, warn_if_constant
 from mvset.level_sets import LevelSets
 from mvset.nested_sets import NestedSetsMixin
@@ -179,14 +178,8 @@ class CalibratedSet(NestedSetsMixin, MetaEstimatorMixin, BaseEstimator):
         self.detectors_ = list(Parallel(self.n_jobs)(fits))
         scores = _unseen_scores(self.detectors_, splits, X, dressed)
         level_sets = LevelSets(MeanScore(self.detectors_, dressed), offsets_by_rank(scores))
-        masses = mass_grid(self.mass, 0.04, 10)
-        largest = level_sets.offset(masses[-1])
-        source = PointSource(self.volume_method, X, self.n_volume_points, rng)
-        probe = source.draw(lambda points: level_sets.function(points) >= largest)
-        self._keep(level_sets, masses, probe, level_sets.function(probe.points))
         warn_if_unresolved(self.mass, len(scores), len(scores) / len(X))
-        size = self.volume(masses[-1]).effective_sample_size
-        warn_if_uncertain(size, probe, f"the set of mass {masses[-1]:.3g}", "n_volume_points", stacklevel=4)
+        self._measure_and_keep(level_sets, PointSource(self.volume_method, X, self.n_volume_points, rng))
         return self
 
 

@@ -16,8 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mvset.bandwidths import bandwidth_grid, extend_grid
-from mvset.curves import mass_grid
-from mvset.diagnostics import warn_if_on_edge, warn_if_uncertain
+from mvset.diagnostics import warn_if_on_edge
 from mvset.inputs import candidate_sigmas, check_spread, validated_rows
 from mvset.level_sets import LevelSets
 from mvset.nested_sets import NestedSetsMixin
@@ -167,12 +166,6 @@ class PluginKernelDensity(NestedSetsMixin, BaseEstimator):
                 f"sigma={self.sigma_:.4g} is too narrow for float64: the density at the rows is not finite."
             )
         level_sets = LevelSets(density, offsets_by_rank(scores))
-        masses = mass_grid(self.mass, 0.04, 10)
-        largest = level_sets.offset(masses[-1])
-        probe = PointSource(self.volume_method, X, self.n_volume_points, rng).draw(
-            lambda points: density(points) >= largest
-        )
-        self._keep(level_sets, masses, probe, density(probe.points))
         if self.mass > 1.0 - 1.0 / len(X):
             warnings.warn(
                 f"{len(X)} rows cannot resolve mass={self.mass:g}: the set holds all of them, and less of new rows. At "
@@ -180,8 +173,7 @@ class PluginKernelDensity(NestedSetsMixin, BaseEstimator):
                 stacklevel=3,
             )
         warn_if_on_edge(self.sigma_, self.sigmas_.tolist(), stacklevel=4)
-        size = self.volume(masses[-1]).effective_sample_size
-        warn_if_uncertain(size, probe, f"the set of mass {masses[-1]:.3g}", "n_volume_points", stacklevel=4)
+        self._measure_and_keep(level_sets, PointSource(self.volume_method, X, self.n_volume_points, rng))
         return self
 
     def _choose_bandwidth(

@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 from sklearn.base import OutlierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from mvset.curves import mass_grid
+from mvset.diagnostics import warn_if_uncertain
 from mvset.inputs import checked_mass, validated_rows
 from mvset.level_sets import LevelSets
 from mvset.parallel import thread_map
+from mvset.probes import PointSource
 from mvset.volumes import Probe, VolumeEstimate, inside_sets, measure
 
 
@@ -37,6 +40,15 @@ class NestedSetsMixin(OutlierMixin, TransformerMixin):
         self.masses_ = np.array([mass for mass in masses if level_sets.can_claim(mass)])
         self.offset_ = self.offset(self.mass)
         self.volume_ = self.volume(self.mass)
+
+    def _measure_and_keep(self, level_sets: LevelSets[Any], source: PointSource) -> None:
+        """Draw points for the largest set around the mass, take both over, and warn when too few are in it."""
+        masses = mass_grid(self.mass, 0.04, 10)
+        largest = level_sets.offset(masses[-1])
+        probe = source.draw(lambda points: level_sets.function(points) >= largest)
+        self._keep(level_sets, masses, probe, level_sets.function(probe.points))
+        size = self.volume(masses[-1]).effective_sample_size
+        warn_if_uncertain(size, probe, f"the set of mass {masses[-1]:.3g}", "n_volume_points", stacklevel=5)
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Value of the aggregated score, before the offset.

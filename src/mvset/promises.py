@@ -45,7 +45,7 @@ class Promise:
 
     def can_claim(self, mass: float, n_rows: int) -> bool:
         """Whether so many calibration rows suffice for a mass."""
-        return n_rows > 0 and bool(mass <= self._largest_claim(n_rows) + _ROUNDING)
+        return n_rows > 0 and bool(mass <= self.claims(n_rows)[-1] + _ROUNDING)
 
     def least_rows(self, mass: float) -> int:
         """How many calibration rows it takes to claim a mass."""
@@ -54,11 +54,6 @@ class Promise:
         while not self.can_claim(mass, n_rows):
             n_rows += 1
         return n_rows
-
-    def _largest_claim(self, n_rows: int) -> float:
-        if self.mode == "split":
-            return 1.0
-        return n_rows / (n_rows + 1.0) if self.mode == "conformal" else (1.0 - self.confidence) ** (1.0 / n_rows)
 
 
 SHARES_HELD = Promise()
