@@ -18,6 +18,11 @@ def expansion(X, centres, weights, sigma):
     return kernel(X, centres, sigma) @ weights
 
 
+def mean_shift(X, centres, weights, sigma):
+    shares = weights * kernel(X, centres, sigma)
+    return shares @ centres / shares.sum(axis=1, keepdims=True)
+
+
 def offset(held_out_scores, mass):
     """Middle of the offsets that hold the least number of rows whose share reaches `mass`, by trying them all."""
     n = len(held_out_scores)

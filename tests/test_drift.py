@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mvset.drift import DriftMonitor, _log_likelihood_ratios, _share_p_value, binomial_interval, drift_report
+from mvset.drift import DriftMonitor, DriftTally, _log_likelihood_ratios, _share_p_value, binomial_interval
 
 
 def report(scores, before, offset, rate, cap=np.inf):
-    return drift_report(scores, before, offset, float(np.mean(before >= offset)), cap, rate)
+    tally = DriftTally(before, offset, float(np.mean(before >= offset)), cap, rate)
+    for part in np.array_split(scores, 3):  # in however many parts
+        tally.update(part)
+    return tally.report()
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 10), (3, 10), (10, 10), (37, 500)])
@@ -118,3 +121,15 @@ def test_same_seed_same_watch():
         monitor.update(batch)
         values.append(monitor.log_martingale_)
     assert values[0] == values[1]
+
+
+@pytest.mark.parametrize(("n", "m"), [(50, 300), (9000, 1000), (30_000, 1000), (200, 11_000)])
+@pytest.mark.parametrize("cap", [np.inf, 0.5])
+@pytest.mark.parametrize("ties", [True, False])
+def test_the_tally_gives_the_test_of_scipy(n, m, cap, ties):
+    rng = np.random.default_rng(n)
+    now, before = 0.03 + rng.uniform(size=n), rng.uniform(size=m)
+    if ties:
+        now, before = now.round(1), before.round(1)
+    expected = stats.ks_2samp(np.minimum(now, cap), np.minimum(before, cap)).pvalue
+    np.testing.assert_allclose(report(now, before, 0.05, 0.01, cap).distribution_p_value, expected, rtol=1e-9)

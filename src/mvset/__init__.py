@@ -9,6 +9,7 @@ from mvset.estimator import MinimumVolumeSet
 from mvset.evaluation import ExcessMassCurve, excess_mass_curve, mass_volume_curve, mass_volume_scorer
 from mvset.kernel_density import PluginKernelDensity
 from mvset.metrics import symmetric_difference
+from mvset.persistence import load, save
 from mvset.ranking import Selection
 from mvset.volumes import VolumeEstimate
 
@@ -30,7 +31,9 @@ __all__ = [
     "Selection",
     "VolumeEstimate",
     "excess_mass_curve",
+    "load",
     "mass_volume_curve",
     "mass_volume_scorer",
+    "save",
     "symmetric_difference",
 ]

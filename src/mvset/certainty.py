@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mvset.answers import Detection, MassBand, MassInterval
 from mvset.bands import order_statistic_bounds
-from mvset.drift import DriftMonitor, DriftReport, binomial_interval, drift_report
+from mvset.drift import DriftMonitor, DriftReport, DriftTally, binomial_interval
 from mvset.inputs import checked_mass, validated_rows
 from mvset.level_sets import LevelSets
 from mvset.offsets import offset_at
@@ -212,11 +212,16 @@ class CertaintyMixin:
         >>> print(model.check_drift(two_moons(400, noise=0.3, random_state=1)))
         48 of 400 rows outside, 12.00% where 4.40% were expected (p = 0.0011; of the whole distribution 0.13): drift.
         """
+        tally = self._drift_tally(mass, false_alarm_rate)
+        tally.update(self.score_samples(X))
+        return tally.report()
+
+    def _drift_tally(self, mass: float | None, false_alarm_rate: float) -> DriftTally:
+        """What counts the scores of a batch, in one go or part by part."""
         rate = checked_mass(false_alarm_rate, "false_alarm_rate")
         check_is_fitted(self, "_calibration_scores")
         cap = np.inf if self._reserved else self.offset(_TAIL)
-        share = self._share_inside(mass)
-        return drift_report(self.score_samples(X), self._calibration_scores, self._offset_of(mass), share, cap, rate)
+        return DriftTally(self._calibration_scores, self._offset_of(mass), self._share_inside(mass), cap, rate)
 
     def drift_monitor(
         self, *, false_alarm_rate: float = 0.01, random_state: int | np.random.RandomState | None = None

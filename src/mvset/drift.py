@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv, gammaln, logsumexp
-from scipy.stats import hypergeom, ks_2samp
+from scipy.stats import hypergeom, ks_2samp, kstwo
 from sklearn.utils import check_random_state
 
 Array = NDArray[np.float64]
 
 _BINS = 10
+_EXACT = 10_000  # rows up to which the law of the Kolmogorov-Smirnov distance is not its limit
 _BLOCK = 1000  # rows whose p-values are found together
 
 
@@ -84,25 +85,63 @@ def binomial_interval(hits: float, n: int, confidence: float) -> tuple[float, fl
     return low, high
 
 
-def drift_report(
-    scores: Array, calibration_scores: Array, offset: float, share_inside: float, cap: float, false_alarm_rate: float
-) -> DriftReport:
-    """Test the scores of a batch against those of the calibration rows; scores above `cap` count as equal."""
-    n, m = len(scores), len(calibration_scores)
-    outside, inside_before = int(np.sum(scores < offset)), round(share_inside * m)
-    share_p = _share_p_value(outside, n, inside_before, m)
-    distribution_p = float(ks_2samp(np.minimum(scores, cap), np.minimum(calibration_scores, cap)).pvalue)
-    return DriftReport(
-        drifted=min(share_p, distribution_p) <= 0.5 * false_alarm_rate,
-        n_rows=n,
-        n_outside=outside,
-        share_outside=outside / n,
-        share_interval=binomial_interval(outside, n, 1.0 - false_alarm_rate),
-        expected_share=1.0 - share_inside,
-        share_p_value=share_p,
-        distribution_p_value=distribution_p,
-        false_alarm_rate=false_alarm_rate,
-    )
+class DriftTally:
+    """Counts the scores of a batch against those of the calibration rows, part by part, in memory that does not grow.
+
+    Scores above `cap` count as equal. Each score falls on one of the calibration scores or between two of them, and
+    both tests only need to know how many fell where.
+    """
+
+    def __init__(
+        self, calibration_scores: Array, offset: float, share_inside: float, cap: float, false_alarm_rate: float
+    ) -> None:
+        self._n_before = len(calibration_scores)
+        self._offset = offset
+        self._share_inside = share_inside
+        self._cap = cap
+        self._false_alarm_rate = false_alarm_rate
+        capped = np.minimum(calibration_scores, cap)
+        self._steps = np.unique(capped)
+        self._before = self._cells(capped)
+        self._now = np.zeros_like(self._before)
+        self._outside = 0
+
+    def update(self, scores: Array) -> None:
+        """Count more rows of the batch."""
+        self._now += self._cells(np.minimum(scores, self._cap))
+        self._outside += int(np.sum(scores < self._offset))
+
+    def report(self) -> DriftReport:
+        """Both tests, on all rows counted."""
+        n, m, outside = int(self._now.sum()), self._n_before, self._outside
+        share_p = _share_p_value(outside, n, round(self._share_inside * m), m)
+        distribution_p = _distribution_p_value(self._now, self._before)
+        return DriftReport(
+            drifted=min(share_p, distribution_p) <= 0.5 * self._false_alarm_rate,
+            n_rows=n,
+            n_outside=outside,
+            share_outside=outside / n,
+            share_interval=binomial_interval(outside, n, 1.0 - self._false_alarm_rate),
+            expected_share=1.0 - self._share_inside,
+            share_p_value=share_p,
+            distribution_p_value=distribution_p,
+            false_alarm_rate=self._false_alarm_rate,
+        )
+
+    def _cells(self, scores: Array) -> NDArray[np.intp]:
+        """How many scores lie below the first step, on it, between it and the second, and so on."""
+        cells = np.searchsorted(self._steps, scores, "left") + np.searchsorted(self._steps, scores, "right")
+        return np.bincount(cells, minlength=2 * len(self._steps) + 1)
+
+
+def _distribution_p_value(now: NDArray[np.intp], before: NDArray[np.intp]) -> float:
+    """P-value of the two-sample Kolmogorov-Smirnov test, from how many of each sample are in each cell."""
+    n, m = int(now.sum()), int(before.sum())
+    if max(n, m) <= _EXACT:
+        cells = np.arange(len(now))
+        return float(ks_2samp(np.repeat(cells, now), np.repeat(cells, before)).pvalue)
+    distance = float(np.abs(np.cumsum(now) / n - np.cumsum(before) / m).max())
+    return float(kstwo.sf(distance, round(n / (n + m) * m)))
 
 
 def _share_p_value(outside: int, n: int, inside_before: int, m: int) -> float:

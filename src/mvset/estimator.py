@@ -18,6 +18,7 @@ from mvset.certainty import CertaintyMixin
 from mvset.curves import bandwidth_curve, mass_grid
 from mvset.diagnostics import Progress, SolveReport, warn_about_bandwidth, warn_if_unconverged, warn_if_unresolved
 from mvset.dual import Dual, solve_duals
+from mvset.explanation import ExplanationMixin
 from mvset.gram import gaussian_gram
 from mvset.inputs import candidate_sigmas, check_extent, check_spread, validated_rows
 from mvset.level_sets import aggregate, held_out_scores
@@ -40,7 +41,7 @@ class Solution:
     report: SolveReport
 
 
-class MinimumVolumeSet(CertaintyMixin, NestedSetsMixin, BaseEstimator):
+class MinimumVolumeSet(ExplanationMixin, CertaintyMixin, NestedSetsMixin, BaseEstimator):
     r"""Minimum Volume set of a given mass, with calibrated offset and automatic bandwidth.
 
     Estimates the smallest region that holds a share `mass` of the distribution of the rows. A Gaussian one-class SVM is

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mvset._core.rbf import expansion, scaled_columns
+from mvset._core.rbf import expansion, mean_shift, scaled_columns
 from mvset.dual import Dual
 from mvset.offsets import level_at, offset_at, offsets_by_rank
 from mvset.parallel import Map
@@ -38,16 +38,27 @@ class KernelExpansion:
 
     def __call__(self, X: NDArray[np.float64], run: Map = map) -> NDArray[np.float64]:
         """Values at the rows of X; no row's value depends on the others or on how many threads `run` uses."""
+        return np.concatenate([np.empty(0), *self._by_chunk(expansion, X, run, ())])
+
+    def mean_shift(self, X: NDArray[np.float64], run: Map = map) -> NDArray[np.float64]:
+        """For each row of X the mean of the centres, each with its weight times its kernel there."""
+        means = np.hstack([np.empty((X.shape[1], 0)), *self._by_chunk(mean_shift, X, run, (X.shape[1],))]).T
+        return np.asarray(self.origin + np.sqrt(2.0) * self.sigma * means)
+
+    def _by_chunk(
+        self, kernel: Callable[..., None], X: NDArray[np.float64], run: Map, shape: tuple[int, ...]
+    ) -> Iterable[NDArray[Any]]:
+        """What a kernel fills, an array of `shape` for each point, for one chunk of rows after the other."""
         scaled_centres = np.ascontiguousarray(scaled_columns(self.centres, self.origin, self.sigma, self.dtype).T)
         weights: NDArray[Any] = self.weights.astype(self.dtype)
 
         def values(start: int) -> NDArray[Any]:
             points = scaled_columns(X[start : start + _CHUNK], self.origin, self.sigma, self.dtype)
-            out: NDArray[Any] = np.empty(points.shape[1], self.dtype)
-            expansion(points, scaled_centres, weights, out)
+            out: NDArray[Any] = np.empty((*shape, points.shape[1]), self.dtype)
+            kernel(points, scaled_centres, weights, out)
             return out
 
-        return np.concatenate([np.empty(0), *run(values, range(0, len(X), _CHUNK))])
+        return run(values, range(0, len(X), _CHUNK))
 
 
 class ScoreFunction(Protocol):

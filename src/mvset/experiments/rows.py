@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mvset import __version__
 from mvset.experiments.plan import Config, Plan, Row, Task, Value
+from mvset.files import written_aside
 
 _STAMP = "mvset"  # the column that says which version computed a row
 
@@ -53,11 +53,9 @@ class RowFile:
             )
         self._header = list(rows[0])
         self._lines[_as_read(task.values())] = [[_text(value) for value in row.values()] for row in rows]
-        aside = self.path.with_suffix(".partial")
-        with aside.open("w", newline="", encoding="utf-8") as out:
-            lines = [line for key in sorted(self._lines) for line in self._lines[key]]
+        lines = [line for key in sorted(self._lines) for line in self._lines[key]]
+        with written_aside(self.path) as aside, aside.open("w", newline="", encoding="utf-8") as out:
             csv.writer(out, lineterminator="\n").writerows([self._header, *lines])
-        os.replace(aside, self.path)
 
     def _read(self) -> None:
         try:
