@@ -200,3 +200,15 @@ def test_survives_pickling(conformal):
     copy = pickle.loads(pickle.dumps(conformal))
     np.testing.assert_array_equal(copy.p_value(FRESH[:50]), conformal.p_value(FRESH[:50]))
     assert copy.mass_interval_ == conformal.mass_interval_
+
+
+@pytest.mark.parametrize(("law", "seed"), [("normal", 2), ("normal", 10), ("gamma", 6), ("gamma", 11)])
+def test_a_plateau_inside_the_sets_gives_no_false_alarms(law, seed):
+    # One column, where the score is constant over most of the set, at another height in every split.
+    rng = np.random.default_rng(seed)
+    draw = {"normal": lambda n: rng.normal(size=(n, 1)), "gamma": lambda n: rng.gamma(2.0, size=(n, 1))}[law]
+    model = MinimumVolumeSet(random_state=seed).fit(draw(1000))
+    assert 0.8 < model._least_described < 0.95
+    assert model.mass_band().masses[0] >= model._least_described - 1e-9
+    assert not any(model.check_drift(draw(500)).drifted for _ in range(10))
+    assert model.check_drift(1.3 * draw(500)).drifted  # and real drift is still seen

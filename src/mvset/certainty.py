@@ -37,6 +37,7 @@ class CertaintyMixin:
         """Take over the scores of the calibration rows, and those of the rows that each split holds out."""
         self._calibration_scores = np.sort(scores)
         self._held_out_scores = np.stack(held_out)
+        self._least_described = 0.0 if self._reserved else self._where_scores_agree()
         self.mass_interval_ = self.mass_interval()
 
     def mass_interval(self, mass: float | None = None, confidence: float = 0.95) -> MassInterval:
@@ -82,7 +83,7 @@ class CertaintyMixin:
         ----------
         masses : array-like of shape (n_masses,), optional
             Masses of the sets to give bounds for; by default 0.01, 0.02, … 0.99 as far as the calibration rows reach,
-            and from 0.8 on in "split" mode.
+            and in "split" mode from 0.8 on, or from where the splits agree.
         confidence : float, default=0.95
             Probability, over draws of the calibration rows, that the true masses of all sets lie in the band.
 
@@ -106,8 +107,8 @@ class CertaintyMixin:
         check_is_fitted(self, "_calibration_scores")
         scores = self._calibration_scores
         if masses is None:
-            least = 0.01 if self._reserved else _TAIL
-            masses = [m for m in np.arange(1, 100) / 100 if m >= least and self._level_sets.can_claim(m)]
+            described = [m for m in np.arange(1, 100) / 100 if m > self._least_described - 1e-9]
+            masses = [m for m in described if self._level_sets.can_claim(m)]
         asked = np.atleast_1d(np.asarray(masses, dtype=np.float64))
         offsets = np.array([self.offset(float(mass)) for mass in asked])
         lower, upper = order_statistic_bounds(len(scores), confidence)
@@ -220,7 +221,7 @@ class CertaintyMixin:
         """What counts the scores of a batch, in one go or part by part."""
         rate = checked_mass(false_alarm_rate, "false_alarm_rate")
         check_is_fitted(self, "_calibration_scores")
-        cap = np.inf if self._reserved else self.offset(_TAIL)
+        cap = np.inf if self._reserved else self.offset(self._least_described)
         return DriftTally(self._calibration_scores, self._offset_of(mass), self._share_inside(mass), cap, rate)
 
     def drift_monitor(
@@ -264,6 +265,23 @@ class CertaintyMixin:
     @property
     def _reserved(self) -> bool:
         return self._level_sets.promise.mode != "split"
+
+    def _where_scores_agree(self) -> float:
+        """Least mass from which on the scores of held-out rows tell the same as the splits that hold them out.
+
+        The inside of the sets may be a plateau, of another height in every split: there a score says which models gave
+        it, not where the row is. It then differs how many rows are inside the set of their split, and how many inside
+        the set itself, by more than twice its standard error.
+        """
+        n_rows = len(self._calibration_scores)
+        resolved = 1.0 - 1.0 / self._held_out_scores.shape[1]
+        masses = np.array([mass for mass in _TAIL + 0.01 * np.arange(20) if mass <= max(_TAIL, resolved)])
+        by_split = np.array([self._share_inside(mass) for mass in masses])
+        offsets = self._level_sets.offset(masses)
+        directly = 1.0 - np.searchsorted(self._calibration_scores, offsets, side="left") / n_rows
+        error = np.sqrt(masses * (1.0 - masses) / n_rows)
+        disagree = np.flatnonzero(np.abs(directly - by_split) > 2.0 * error)
+        return float(masses[min(disagree[-1] + 1, len(masses) - 1)] if len(disagree) else masses[0])
 
     def _share_inside(self, mass: float | None) -> float:
         """Share of the calibration rows inside; of rows held out, inside the set of their split."""

@@ -43,7 +43,7 @@ class DriftReport:
         Of Fisher's exact test of the number outside against that of the calibration rows.
     distribution_p_value : float
         Of the two-sample Kolmogorov-Smirnov test of the scores, hence of the levels, against the calibration rows'.
-        In "split" mode of the levels above 0.8 only.
+        In "split" mode of the levels above 0.8 only, or further out where the splits differ there.
     false_alarm_rate : float
         As asked for.
 
