@@ -25,7 +25,7 @@ def test_a_pipeline_is_taken_apart():
 
 
 def test_an_estimator_alone_and_a_pipeline_of_one():
-    for model in (MinimumVolumeSet(sigma=0.3).fit(X), make_pipeline(SETS).fit(X)):
+    for model in (MinimumVolumeSet(sigma=0.3).fit(X), make_pipeline(SETS).fit(X), make_pipeline(None, SETS).fit(X)):
         fitted = FittedModel.of(model)
         assert fitted.before is None
         assert fitted.prepared(X) is X

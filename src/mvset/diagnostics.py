@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,9 +20,21 @@ from mvset.ranking import Selection
 from mvset.selection import describes_masses
 from mvset.volumes import Probe
 
+_listener: ContextVar[Callable[[int, int], None] | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def watched(listener: Callable[[int, int], None]) -> Iterator[None]:
+    """Let `listener` hear how many bandwidths of how many are done, of every fit inside."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
 
 class Progress:
-    """Iterate over bandwidths and print a line for each to stderr when `verbose`."""
+    """Iterate over bandwidths, tell who listens, and print a line for each to stderr when `verbose`."""
 
     def __init__(self, sigmas: Sequence[float], verbose: bool | int) -> None:
         self.sigmas = sigmas
@@ -28,7 +42,10 @@ class Progress:
 
     def __iter__(self) -> Iterator[float]:
         began = time.perf_counter()
+        listener = _listener.get()
         for done, sigma in enumerate(self.sigmas):
+            if listener is not None:
+                listener(done, len(self.sigmas))
             if self.verbose:
                 spent = time.perf_counter() - began
                 left = f", about {spent / done * (len(self.sigmas) - done):.1f} s left" if done else ""

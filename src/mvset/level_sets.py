@@ -14,7 +14,7 @@ from mvset._core.rbf import expansion, mean_shift, scaled_columns
 from mvset.dual import Dual
 from mvset.offsets import level_at, offset_at, offsets_by_rank
 from mvset.parallel import Map
-from mvset.promises import SHARES_HELD, Promise
+from mvset.promises import SHARES_HELD, Promise, is_claimed
 from mvset.splits import Split
 
 _CHUNK = 1024  # rows per task: large enough to hide the cost of a task, a multiple of the kernel's block
@@ -94,7 +94,7 @@ class LevelSets(Generic[Function]):
 
     def can_claim(self, mass: float) -> bool:
         """Whether there are enough calibration rows for this mass."""
-        return self.promise.can_claim(mass, self.split_offsets.shape[1])
+        return is_claimed(mass, self._claims)
 
     @cached_property
     def _claims(self) -> NDArray[np.float64]:

@@ -15,6 +15,7 @@ import sklearn
 from sklearn.base import BaseEstimator
 
 from mvset.files import written_aside
+from mvset.version import __version__
 
 _FORMAT = 1  # raised when models of before can no longer be read
 _NOTE = "mvset.json"
@@ -115,18 +116,7 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
     from skops.io.exceptions import UntrustedTypesFoundException
 
     content = Path(path).read_bytes()
-    if not content.startswith(b"PK"):
-        raise ModelFileError(f"{path} is not a model file: mvset.save and `mvset fit` write such.")
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            damaged = archive.testzip()
-            note = json.loads(archive.read(_NOTE)) if _NOTE in archive.namelist() else None
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError):
-        damaged, note = str(path), None
-    if damaged:
-        raise ModelFileError(f"{path} is truncated or damaged: copy it once more, or fit again.")
-    if note is None:
-        raise ModelFileError(f"{path} was not written by mvset.save.")
+    note = _note_in(content, path)
     if note["format"] > _FORMAT:
         raise ModelFileError(
             f"{path} was written by mvset {note['mvset']}, whose files this version, {_versions()['mvset']}, cannot "
@@ -141,7 +131,7 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
             f"comes from: mvset.load(path, trusted={unknown})."
         ) from None
     except Exception as error:  # of any kind: the parts of another version do not fit together
-        written = ", ".join(f"{name} {version}" for name, version in note.items() if name != "format")
+        written = ", ".join(f"{name} {version}" for name, version in written_with(path).items())
         here = ", ".join(f"{name} {version}" for name, version in _versions().items())
         raise ModelFileError(
             f"{path} was written with {written} and cannot be read with {here} ({error}): install those versions, or "
@@ -149,7 +139,27 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
         ) from error
 
 
-def _versions() -> dict[str, str]:
-    from mvset import __version__  # late: the package imports this module
+def written_with(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Versions that wrote a model file."""
+    note = _note_in(Path(path).read_bytes(), path)
+    return {name: version for name, version in note.items() if name != "format"}
 
+
+def _note_in(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What wrote a file; an error says what it is otherwise."""
+    if not content.startswith(b"PK"):
+        raise ModelFileError(f"{path} is not a model file: mvset.save and `mvset fit` write such.")
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            if archive.testzip():
+                raise zipfile.BadZipFile
+            if _NOTE not in archive.namelist():
+                raise ModelFileError(f"{path} was not written by mvset.save.")
+            note: dict[str, Any] = json.loads(archive.read(_NOTE))
+            return note
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError):
+        raise ModelFileError(f"{path} is truncated or damaged: copy it once more, or fit again.") from None
+
+
+def _versions() -> dict[str, str]:
     return {"mvset": __version__, "scikit-learn": sklearn.__version__}

@@ -45,7 +45,7 @@ class Promise:
 
     def can_claim(self, mass: float, n_rows: int) -> bool:
         """Whether so many calibration rows suffice for a mass."""
-        return n_rows > 0 and bool(mass <= self.claims(n_rows)[-1] + _ROUNDING)
+        return n_rows > 0 and is_claimed(mass, self.claims(n_rows))
 
     def least_rows(self, mass: float) -> int:
         """How many calibration rows it takes to claim a mass."""
@@ -57,6 +57,11 @@ class Promise:
 
 
 SHARES_HELD = Promise()
+
+
+def is_claimed(mass: float, claims: NDArray[np.float64]) -> bool:
+    """Whether the largest of these claims reaches a mass."""
+    return bool(mass <= claims[-1] + _ROUNDING)
 
 
 @dataclass(frozen=True)

@@ -76,10 +76,14 @@ class Dress:
         """The points, dressed."""
         if self.frame is None:
             return points
+        if hasattr(self.frame, "from_arrays"):  # pyarrow
+            return self.frame.from_arrays(list(points.T), names=list(self.columns))
         names = "columns" if hasattr(self.frame, "iloc") else "schema"  # pandas, polars
         return self.frame(points, **{names: list(self.columns)})
 
 
 def dress_of(X: Any) -> Dress:
     """How to make points look like X."""
+    if hasattr(X, "column_names"):  # pyarrow, whose `columns` are data
+        return Dress(type(X), tuple(X.column_names))
     return Dress(type(X), tuple(X.columns)) if hasattr(X, "columns") else Dress()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from mvset import __version__
 from mvset.experiments.catalogue import EXPERIMENTS, Experiment
 from mvset.experiments.plan import Plan
 from mvset.experiments.rows import RowFile, UnusableRowsError
 from mvset.experiments.summary import Finding
+from mvset.version import __version__
 
 _TITLE = "# The paper's experiments, reproduced"
 _HEAD = f"""{_TITLE}

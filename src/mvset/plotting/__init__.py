@@ -1,0 +1,8 @@
+"""Displays in the manner of scikit-learn: numbers are stored, computed and drawn apart."""
+
+from mvset.plotting.bandwidth import BandwidthDisplay
+from mvset.plotting.level_histogram import LevelHistogramDisplay
+from mvset.plotting.level_sets import LevelSetDisplay
+from mvset.plotting.mass_volume import MassVolumeDisplay
+
+__all__ = ["BandwidthDisplay", "LevelHistogramDisplay", "LevelSetDisplay", "MassVolumeDisplay"]

@@ -1,0 +1,238 @@
+"""The levels of a table against the uniform law they should follow, drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mvset import palette
+from mvset.answers import MassBand
+from mvset.pipelines import FittedModel
+from mvset.plotting.axes import BAND_OPACITY, axes_to_draw_on, percent, tidy
+from mvset.plotting.bars import bar_edges, bar_heights, chance_heights
+
+Array = NDArray[np.float64]
+Kind = Literal["histogram", "cumulative"]
+
+_UNIFORM: dict[str, Any] = {"color": palette.INK, "linestyle": "--", "linewidth": 1.2, "label": "uniform"}
+
+
+@dataclass(kw_only=True, eq=False)
+class LevelHistogramDisplay:
+    """Levels of rows: of new rows like those of `fit`, a share `mass` has a level of at most `mass`, for every mass.
+
+    Create it with :meth:`from_estimator` or :meth:`from_predictions`, whose parameters are stored as attributes.
+
+    Attributes
+    ----------
+    bars_ : matplotlib BarContainer or None
+        The histogram.
+    chance_ : matplotlib PolyCollection or None
+        Where 95 % of the bars are by chance, each by itself.
+    line_ : matplotlib Line2D
+        The uniform law: a horizontal line, or the diagonal.
+    steps_ : matplotlib Line2D or None
+        Share of the rows up to each level.
+    band_ : matplotlib PolyCollection or None
+        The band of the true masses.
+    ax_, figure_ : matplotlib Axes, Figure
+        Where they are.
+
+    Examples
+    --------
+    >>> from mvset import MinimumVolumeSet
+    >>> from mvset.datasets import two_moons
+    >>> from mvset import LevelHistogramDisplay
+    >>> model = MinimumVolumeSet(calibration="conformal", random_state=0).fit(two_moons(500, random_state=0))
+    >>> drifted = LevelHistogramDisplay.from_estimator(model, two_moons(400, noise=0.3, random_state=1))
+    >>> drifted.ax_.get_title(loc="left")
+    '400 rows: 12.0 % outside where 5 % are expected'
+    """
+
+    levels: Array
+    mass: float | None = None
+    band: MassBand | None = None
+    n_calibration: int | None = None
+    bins: int = 20
+    bars_: Any = field(init=False, repr=False)
+    chance_: Any = field(init=False, repr=False)
+    line_: Any = field(init=False, repr=False)
+    steps_: Any = field(init=False, repr=False)
+    band_: Any = field(init=False, repr=False)
+    ax_: Any = field(init=False, repr=False)
+    figure_: Any = field(init=False, repr=False)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        *,
+        bins: int = 20,
+        kind: Kind = "histogram",
+        confidence: float = 0.95,
+        ax: Any = None,
+    ) -> LevelHistogramDisplay:
+        """Draw the levels that a fitted model gives to rows.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            A :class:`MinimumVolumeSet` or another estimator of nested sets, or a Pipeline that ends in one.
+        X : array-like of shape (n_samples, n_features)
+            Rows, not those of `fit`: these lie further inside. In "split" mode their levels are uniform in the tail,
+            from about 0.8 on, and roughly so below; those of a "pac" promise lie higher.
+        bins : int, default=20
+            Number of bars.
+        kind : {"histogram", "cumulative"}, default="histogram"
+            What to draw; see :meth:`plot`.
+        confidence : float, default=0.95
+            Of the band of the true masses, for models with `mass_band`.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display : LevelHistogramDisplay
+            With the numbers, and drawn.
+
+        Examples
+        --------
+        >>> from mvset import MinimumVolumeSet
+        >>> from mvset.datasets import two_moons
+        >>> from mvset import LevelHistogramDisplay
+        >>> model = MinimumVolumeSet(calibration="conformal", random_state=0).fit(two_moons(500, random_state=0))
+        >>> X_new = two_moons(400, random_state=1)
+        >>> display = LevelHistogramDisplay.from_estimator(model, X_new, kind="cumulative")
+        >>> bool((display.levels == model.level(X_new)).all())
+        True
+        """
+        model = FittedModel.of(estimator)
+        has_band = hasattr(model.sets, "mass_band")
+        return cls.from_predictions(
+            model.sets.level(model.prepared(X)),
+            mass=model.sets.mass,
+            band=model.sets.mass_band(confidence=confidence) if has_band else None,
+            n_calibration=model.sets.mass_interval_.n_rows if has_band else None,
+            bins=bins,
+            kind=kind,
+            ax=ax,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        levels: ArrayLike,
+        *,
+        mass: float | None = None,
+        band: MassBand | None = None,
+        n_calibration: int | None = None,
+        bins: int = 20,
+        kind: Kind = "histogram",
+        ax: Any = None,
+    ) -> LevelHistogramDisplay:
+        """Draw levels.
+
+        Parameters
+        ----------
+        levels : array-like of shape (n_samples,)
+            Smallest mass whose set contains each row.
+        mass : float, optional
+            Rows of a higher level are outside.
+        band : MassBand, optional
+            Simultaneous bounds for the true masses of all sets.
+        n_calibration : int, optional
+            Number of calibration rows behind the levels. The chance band of the bars is wider by what these leave open;
+            without it, it is that of so many rows alone.
+        bins : int, default=20
+            Number of bars; `mass` is between two of them.
+        kind : {"histogram", "cumulative"}, default="histogram"
+            What to draw; see :meth:`plot`.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display : LevelHistogramDisplay
+            With the numbers, and drawn.
+
+        Examples
+        --------
+        >>> from mvset import LevelHistogramDisplay
+        >>> display = LevelHistogramDisplay.from_predictions([0.1, 0.3, 0.5, 0.7, 0.9, 1.0], mass=0.8, bins=5)
+        >>> len(display.bars_)
+        5
+        """
+        numbers = np.asarray(levels, dtype=np.float64)
+        return cls(levels=numbers, mass=mass, band=band, n_calibration=n_calibration, bins=bins).plot(ax, kind=kind)
+
+    def plot(self, ax: Any = None, *, kind: Kind = "histogram") -> LevelHistogramDisplay:
+        """Draw the levels.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        kind : {"histogram", "cumulative"}, default="histogram"
+            Bars of their density, with the uniform one and where bars are by chance; or the share of rows up to each
+            level, with the diagonal and the band of the true masses.
+
+        Returns
+        -------
+        self : LevelHistogramDisplay
+            Drawn.
+        """
+        if kind not in ("histogram", "cumulative"):
+            raise ValueError(f'kind must be "histogram" or "cumulative"; got {kind!r}.')
+        (ax,) = axes_to_draw_on(ax)
+        self.bars_ = self.chance_ = self.steps_ = self.band_ = None
+        if kind == "histogram":
+            self._draw_histogram(ax)
+            ylabel = "density"
+        else:
+            self._draw_cumulative(ax)
+            ylabel = "share of rows up to this level"
+        tidy(ax, xlabel="level", ylabel=ylabel, title=self._title())
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _title(self) -> str:
+        rows = f"{len(self.levels)} rows"
+        if self.mass is None:
+            return rows
+        outside = 100.0 * np.mean(self.levels > self.mass)
+        return f"{rows}: {outside:.1f} % outside where {percent(1.0 - self.mass)} are expected"
+
+    def _draw_histogram(self, ax: Any) -> None:
+        from matplotlib.colors import to_rgba
+
+        edges = bar_edges(self.bins, self.mass)
+        heights = bar_heights(self.levels, edges)
+        low, high = chance_heights(len(self.levels), edges, self.n_calibration)
+        outside = edges[:-1] >= (1.0 if self.mass is None else self.mass)
+        colours = np.where(outside, palette.HIGHLIGHT, palette.OURS_LIGHT)
+        bars = {"align": "edge", "color": colours, "edgecolor": "white", "linewidth": 0.8}
+        self.bars_ = ax.bar(edges[:-1], heights, np.diff(edges), **bars)
+        self.bars_.patches[-1].set_label("outside" if outside[-1] else None)
+        shade = {"facecolor": to_rgba(palette.INK, 0.1), "edgecolor": palette.INK, "linewidth": 0.6}
+        low, high = np.append(low, low[-1]), np.append(high, high[-1])
+        self.chance_ = ax.fill_between(edges, low, high, step="post", label="95 % of bars by chance", **shade)
+        (self.line_,) = ax.plot([0.0, 1.0], [1.0, 1.0], **_UNIFORM)
+        ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.2 * max(heights.max(), high.max())))
+        ax.legend(loc="upper left", ncols=3, frameon=False)
+
+    def _draw_cumulative(self, ax: Any) -> None:
+        if self.band is not None:
+            label = f"true masses, {percent(self.band.confidence)} confidence"
+            shade = {"color": palette.OURS, "alpha": BAND_OPACITY, "linewidth": 0, "label": label}
+            self.band_ = ax.fill_between(self.band.masses, self.band.lower, self.band.upper, **shade)
+        (self.line_,) = ax.plot([0.0, 1.0], [0.0, 1.0], **_UNIFORM)
+        self.steps_ = ax.ecdf(self.levels, color=palette.OURS, linewidth=1.8, label="rows")
+        if self.mass is not None:
+            point = {"color": palette.HIGHLIGHT, "linestyle": "", "marker": "o", "markersize": 8}
+            ax.plot(self.mass, np.mean(self.levels <= self.mass), **point, label=f"set of {percent(self.mass)}")
+        ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0))
+        ax.legend(loc="upper left", frameon=False)

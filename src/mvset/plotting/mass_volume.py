@@ -1,0 +1,234 @@
+"""The mass-volume curve, drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mvset import palette
+from mvset.evaluation import mass_volume_curve
+from mvset.inputs import checked_mass
+from mvset.pipelines import FittedModel
+from mvset.plotting.axes import BAND_OPACITY, axes_to_draw_on, is_wide, percent, tidy
+from mvset.plotting.masses import TAIL, fitted_curve, tail_masses
+
+Array = NDArray[np.float64]
+
+# Of several curves on the same axes; lines differ, too, for print and for the colour-blind.
+_COLOURS = (palette.OURS, palette.ONE_CLASS_SVM, palette.PLUG_IN, palette.INK)
+_LINES = ("-", "--", "-.", ":")
+
+
+@dataclass(kw_only=True, eq=False)
+class MassVolumeDisplay:
+    """Volume of nested sets against their mass, with what is uncertain about both.
+
+    Create it with :meth:`from_estimator` or :meth:`from_predictions`, whose parameters are stored as attributes.
+
+    Attributes
+    ----------
+    line_ : matplotlib Line2D
+        The curve.
+    band_, mass_band_ : matplotlib PolyCollection or None
+        The bands around the volumes and around the masses.
+    ax_, figure_ : matplotlib Axes, Figure
+        Where they are.
+
+    See Also
+    --------
+    mass_volume_curve : The numbers, for any detector.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import IsolationForest
+    >>> from mvset import MinimumVolumeSet
+    >>> from mvset.datasets import two_moons
+    >>> from mvset import MassVolumeDisplay
+    >>> X, X_new = two_moons(500, random_state=0), two_moons(1000, random_state=1)
+    >>> ours = MassVolumeDisplay.from_estimator(MinimumVolumeSet(random_state=0).fit(X), X_new, random_state=0)
+    >>> forest = IsolationForest(random_state=0).fit(X)
+    >>> theirs = MassVolumeDisplay.from_estimator(forest, X_new, ax=ours.ax_, random_state=0)
+    >>> [text.get_text() for text in ours.ax_.get_legend().get_texts()]
+    ['MinimumVolumeSet', 'IsolationForest']
+    """
+
+    masses: Array
+    volumes: Array
+    lower: Array | None = None
+    upper: Array | None = None
+    mass_lower: Array | None = None
+    mass_upper: Array | None = None
+    confidence: float | None = None
+    name: str | None = None
+    volume_label: str = "volume"
+    line_: Any = field(init=False, repr=False)
+    band_: Any = field(init=False, repr=False)
+    mass_band_: Any = field(init=False, repr=False)
+    ax_: Any = field(init=False, repr=False)
+    figure_: Any = field(init=False, repr=False)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any = None,
+        *,
+        masses: ArrayLike | None = None,
+        confidence: float = 0.95,
+        random_state: int | np.random.RandomState | None = None,
+        name: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> MassVolumeDisplay:
+        """Draw the curve of a fitted model.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            A :class:`MinimumVolumeSet` or another estimator of nested sets, or a Pipeline that ends in one; with X, any
+            detector that :func:`mass_volume_curve` takes.
+        X : array-like of shape (n_samples, n_features), optional
+            Rows, best not those of `fit`. The curve is then that of the level sets which hold given shares of them, in
+            units of X, with its simultaneous band: what to compare detectors by. Without X it is that of the nested
+            sets as fitted: in units of the columns as a Pipeline hands them to its last step, with the errors of the
+            volumes and, where the model has one, the simultaneous band of the true masses (from 0.8 on in "split"
+            mode).
+        masses : array-like of shape (n_masses,), optional
+            By default 0.80, 0.81 … 0.99; without X also the fitted one, and as far as the model has rows enough.
+        confidence : float, default=0.95
+            Of the bands.
+        random_state : int, RandomState instance or None, default=None
+            With X, draws the points that measure volumes.
+        name : str, optional
+            In the legend; the name of the class by default.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        **kwargs : dict
+            For the line, as in ``Axes.plot``.
+
+        Returns
+        -------
+        display : MassVolumeDisplay
+            With the numbers, and drawn.
+
+        Examples
+        --------
+        >>> from mvset import MinimumVolumeSet
+        >>> from mvset.datasets import two_moons
+        >>> from mvset import MassVolumeDisplay
+        >>> model = MinimumVolumeSet(random_state=0).fit(two_moons(500, random_state=0))
+        >>> display = MassVolumeDisplay.from_estimator(model, masses=[0.9, 0.95])
+        >>> bool(display.volumes[1] == model.volume_.value)
+        True
+        """
+        confidence = checked_mass(confidence, "confidence")
+        last = estimator[-1] if hasattr(estimator, "steps") else estimator
+        numbers: dict[str, Any]
+        if X is None:
+            model = FittedModel.of(estimator)
+            asked = tail_masses(model.sets) if masses is None else np.atleast_1d(np.asarray(masses, dtype=np.float64))
+            unit = "" if model.before is None else " (of the transformed columns)"
+            numbers = {**fitted_curve(model.sets, asked, confidence), "volume_label": f"volume{unit}"}
+        else:
+            held = TAIL if masses is None else masses
+            curve = mass_volume_curve(estimator, X, masses=held, confidence=confidence, random_state=random_state)
+            numbers = {key: getattr(curve, key) for key in ("masses", "volumes", "lower", "upper")}
+        return cls(**numbers, confidence=confidence, name=name or type(last).__name__).plot(ax, **kwargs)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        masses: ArrayLike,
+        volumes: ArrayLike,
+        *,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        mass_lower: ArrayLike | None = None,
+        mass_upper: ArrayLike | None = None,
+        confidence: float | None = None,
+        name: str | None = None,
+        volume_label: str = "volume",
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> MassVolumeDisplay:
+        """Draw a curve from its numbers.
+
+        Parameters
+        ----------
+        masses, volumes : array-like of shape (n_masses,)
+            The curve.
+        lower, upper : array-like of shape (n_masses,), optional
+            Band around the volumes.
+        mass_lower, mass_upper : array-like of shape (n_masses,), optional
+            Bounds for the true masses of the sets; NaN where there are none.
+        confidence : float, optional
+            Of the bands, for the legend.
+        name : str, optional
+            In the legend.
+        volume_label : str, default="volume"
+            Of the vertical axis: what volumes are measured in.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        **kwargs : dict
+            For the line, as in ``Axes.plot``.
+
+        Returns
+        -------
+        display : MassVolumeDisplay
+            With the numbers, and drawn.
+
+        Examples
+        --------
+        >>> from mvset import MassVolumeDisplay
+        >>> display = MassVolumeDisplay.from_predictions([0.8, 0.9, 0.95], [2.0, 3.0, 4.0], name="mine")
+        >>> display.line_.get_ydata()
+        array([2., 3., 4.])
+        """
+        bounds = {"lower": lower, "upper": upper, "mass_lower": mass_lower, "mass_upper": mass_upper}
+        given = {
+            "masses": masses,
+            "volumes": volumes,
+            **{key: each for key, each in bounds.items() if each is not None},
+        }
+        numbers: dict[str, Any] = {key: np.asarray(each, dtype=np.float64) for key, each in given.items()}
+        return cls(**numbers, confidence=confidence, name=name, volume_label=volume_label).plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> MassVolumeDisplay:
+        """Draw the curve and its bands.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default. Curves on the same axes get different colours and one legend.
+        **kwargs : dict
+            For the line, as in ``Axes.plot``.
+
+        Returns
+        -------
+        self : MassVolumeDisplay
+            Drawn.
+        """
+        (ax,) = axes_to_draw_on(ax)
+        turn = len(ax.lines) % len(_COLOURS)
+        look = {"color": _COLOURS[turn], "linestyle": _LINES[turn], "linewidth": 1.8, "label": self.name, **kwargs}
+        (self.line_,) = ax.plot(self.masses, self.volumes, **look)
+        shade = {"color": self.line_.get_color(), "linewidth": 0, "alpha": BAND_OPACITY}
+        self.band_ = self.mass_band_ = None
+        if self.lower is not None and self.upper is not None:
+            self.band_ = ax.fill_between(self.masses, self.lower, self.upper, **shade)
+        if self.mass_lower is not None and self.mass_upper is not None:
+            shade["label"] = "true mass of every set"
+            self.mass_band_ = ax.fill_betweenx(self.volumes, self.mass_lower, self.mass_upper, **shade)
+        if is_wide(self.volumes):
+            ax.set_yscale("log")
+        ax.locator_params(axis="x", steps=[1, 2, 5, 10])
+        tidy(ax, xlabel="mass", ylabel=self.volume_label)
+        if ax.get_legend_handles_labels()[0]:
+            shaded = None if self.confidence is None else f"shaded: {percent(self.confidence)} confidence"
+            # Volumes grow with mass: the upper left corner is free.
+            ax.legend(loc="upper left", frameon=False, title=shaded, alignment="left")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

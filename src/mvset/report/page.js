@@ -1,0 +1,47 @@
+(() => {
+  "use strict";
+  const read = (id) => JSON.parse(document.getElementById(id).textContent);
+  const figures = read("figures"), moving = read("moving"), unusualScores = read("unusual-scores");
+  const HIGHLIGHT = "#d94801", INK = "#333333";
+  document.documentElement.classList.add("js");
+
+  const options = { responsive: true, displayModeBar: false };
+  for (const [id, figure] of Object.entries(figures)) Plotly.newPlot(id, figure.data, figure.layout, options);
+
+  const say = (id, text) => { document.getElementById(id).textContent = text; };
+
+  function moveTo(k) {
+    const mass = moving.masses[k], offset = moving.offsets[k], stop = moving.stops[k];
+    say("mass-value", stop.mass);
+    say("n-outside", stop.outside);
+    say("share-outside", stop.share);
+    say("expected", stop.expected);
+    say("volume", stop.volume);
+    const outside = moving.scores.map((score) => score < offset);
+    const marker = {
+      "marker.color": [outside.map((out) => (out ? HIGHLIGHT : INK))],
+      "marker.size": [outside.map((out) => (out ? 7 : 4))],
+      "marker.opacity": [outside.map((out) => (out ? 0.95 : 0.35))],
+      "marker.symbol": [outside.map((out) => (out ? "x" : "circle"))],
+    };
+    for (const id of moving.sets) {
+      Plotly.restyle(id, { "contours.start": mass, "contours.end": mass }, [1]);
+      Plotly.restyle(id, marker, [2]);
+    }
+    for (const id of ["levels", "volumes"]) {
+      const last = figures[id].layout.shapes.length - 1;
+      Plotly.relayout(id, { [`shapes[${last}].x0`]: mass, [`shapes[${last}].x1`]: mass });
+    }
+    document.querySelectorAll("#unusual tbody tr").forEach((row, i) => {
+      row.classList.toggle("inside", unusualScores[i] >= offset);
+    });
+  }
+
+  const slider = document.getElementById("mass");
+  let waiting = null;
+  slider.addEventListener("input", () => {
+    if (waiting === null) requestAnimationFrame(() => { const k = waiting; waiting = null; moveTo(k); });
+    waiting = Number(slider.value);
+  });
+  moveTo(moving.start);
+})();

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from mvset import MinimumVolumeSet
+from mvset.datasets import boston, two_moons
+
+
+@pytest.fixture(scope="session")
+def moons():
+    return two_moons(400, random_state=0)
+
+
+@pytest.fixture(scope="session")
+def split_model(moons):
+    return MinimumVolumeSet(sigma=0.3, n_splits=5, random_state=0).fit(moons)
+
+
+@pytest.fixture(scope="session")
+def conformal_model(moons):
+    return MinimumVolumeSet(sigma=0.3, n_splits=5, calibration="conformal", random_state=0).fit(moons)
+
+
+@pytest.fixture(scope="session")
+def suburbs():
+    return pd.DataFrame(boston(standardize=False), columns=["RM", "LSTAT"])
+
+
+@pytest.fixture(scope="session")
+def suburbs_model(suburbs):
+    return make_pipeline(StandardScaler(), MinimumVolumeSet(sigma=0.45, n_splits=5, random_state=0)).fit(suburbs)
+
+
+@pytest.fixture(scope="session")
+def table():
+    """Three columns with names, in different units, in one cluster."""
+    rows = np.random.default_rng(0).normal(size=(300, 3)) * [1.0, 10.0, 100.0] + [0.0, 5.0, 1000.0]
+    return pd.DataFrame(rows, columns=["load", "speed", "pressure"])
+
+
+@pytest.fixture(scope="session")
+def table_model(table):
+    return make_pipeline(StandardScaler(), MinimumVolumeSet(sigma=1.0, n_splits=5, random_state=0)).fit(table)

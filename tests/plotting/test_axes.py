@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import sys
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from mvset.plotting import BandwidthDisplay, LevelHistogramDisplay, LevelSetDisplay, MassVolumeDisplay
+from mvset.plotting.axes import axes_to_draw_on, is_wide, percent, tidy
+
+DISPLAYS = {
+    "mass_volume": lambda ax: MassVolumeDisplay.from_predictions([0.8, 0.9], [1.0, 2.0], ax=ax),
+    "bandwidth": lambda ax: BandwidthDisplay.from_predictions([0.1, 0.2], [1.0, 2.0], ax=ax),
+    "level_sets": lambda ax: LevelSetDisplay.from_predictions(
+        [0.0, 1.0], [0.0, 1.0], [[0.0, 1.0], [2.0, 3.0]], masses=[0.9], offsets=[1.5], ax=ax
+    ),
+    "level_histogram": lambda ax: LevelHistogramDisplay.from_predictions([0.2, 0.4, 0.9], ax=ax),
+}
+
+
+@pytest.mark.parametrize("draw", DISPLAYS.values(), ids=DISPLAYS)
+def test_without_matplotlib_one_sentence_says_what_to_install(draw, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r"^Plots need one more package: pip install 'mvset\[plot\]'$"):
+        draw(None)
+
+
+@pytest.mark.parametrize("draw", DISPLAYS.values(), ids=DISPLAYS)
+def test_draws_on_the_axes_given_or_on_its_own(draw):
+    ax = Figure().subplots()
+    display = draw(ax)
+    assert display.ax_ is ax
+    assert display.figure_ is ax.figure
+    assert not plt.get_fignums()
+    again = display.plot()
+    assert again is display
+    assert display.ax_ is not ax
+    assert plt.get_fignums() == [display.figure_.number]
+
+
+@pytest.mark.parametrize("draw", DISPLAYS.values(), ids=DISPLAYS)
+def test_nothing_around_the_data_that_says_nothing(draw):
+    spines = draw(None).ax_.spines
+    assert not spines["top"].get_visible()
+    assert not spines["right"].get_visible()
+
+
+def test_as_many_axes_as_pictures():
+    assert len(axes_to_draw_on(None, 3)) == 3
+    given = Figure().subplots(1, 2)
+    assert axes_to_draw_on(given, 2) == given.tolist()
+    with pytest.raises(ValueError, match="ax must be 3 axes, one for each picture; got 2"):
+        axes_to_draw_on(given, 3)
+
+
+def test_a_title_is_only_changed_when_there_is_one_to_say():
+    ax = Figure().subplots()
+    ax.set_title("mine", loc="left")
+    tidy(ax, xlabel="x", ylabel="y")
+    assert ax.get_title(loc="left") == "mine"
+
+
+def test_wide_values_leave_out_what_is_not_measured():
+    assert is_wide(np.array([1.0, 100.0]))
+    assert not is_wide(np.array([0.0, 1.0, 10.0, np.inf]))
+    assert not is_wide(np.array([np.inf]))
+
+
+@pytest.mark.parametrize(("share", "text"), [(0.95, "95 %"), (0.29, "29 %"), (0.999, "99.9 %"), (1 - 0.95, "5 %")])
+def test_percent(share, text):
+    assert percent(share) == text

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from matplotlib.figure import Figure
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+
+from mvset import MinimumVolumeSet, PluginKernelDensity
+from mvset.datasets import paper_mixture
+from mvset.plotting import LevelSetDisplay
+
+
+def legend_of(display):
+    return [text.get_text() for text in display.axes_[-1].get_legend().get_texts()]
+
+
+def test_numbers_are_those_of_the_model(moons, split_model):
+    display = LevelSetDisplay.from_estimator(split_model, moons, grid_resolution=20)
+    (plane,) = display.slices
+    grid = np.stack(np.meshgrid(plane.x, plane.y), axis=-1).reshape(-1, 2)
+    assert_array_equal(plane.scores.ravel(), split_model.score_samples(grid))
+    assert_array_equal(display.masses, [0.7, 0.8, 0.9, 0.95, 0.99])
+    assert_array_equal(display.offsets, [split_model.offset(mass) for mass in display.masses])
+    assert_array_equal(display.inside, split_model.predict(moons) == 1)
+    assert (display.mass, display.offset) == (0.95, split_model.offset_)
+
+
+def test_rows_and_borders_are_drawn(moons, conformal_model):
+    display = LevelSetDisplay.from_estimator(conformal_model, moons, grid_resolution=50)
+    outside = conformal_model.predict(moons) == -1
+    assert_array_equal(display.outside_[0].get_offsets(), moons[outside])
+    assert_array_equal(display.inside_[0].get_offsets(), moons[~outside])
+    assert_array_equal(display.borders_[0].levels, [conformal_model.offset_])
+    larger, smaller = display.band_borders_[0].levels
+    assert larger < conformal_model.offset_ < smaller
+    assert legend_of(display) == [
+        *("70 %", "80 %", "90 %", "95 %", "99 %"),
+        "border of 95 %",
+        "border, 95 % band",
+        f"{outside.sum()} of 400 rows outside",
+    ]
+    assert display.ax_.get_title(loc="left") == ""
+
+
+def test_the_border_is_where_the_decision_changes(moons, split_model):
+    display = LevelSetDisplay.from_estimator(split_model, moons)
+    border = display.borders_[0].get_paths()[0].vertices
+    assert_allclose(split_model.decision_function(border), 0.0, atol=0.02 * split_model.offset_)
+
+
+def test_masses_that_the_model_cannot_claim_are_left_out_by_default_only(moons):
+    few = MinimumVolumeSet(mass=0.8, nu=0.5, sigma=0.3, calibration="conformal", calibration_size=0.05, random_state=0)
+    few.fit(moons)
+    display = LevelSetDisplay.from_estimator(few, moons, grid_resolution=10)
+    assert_array_equal(display.masses, [0.7, 0.8, 0.9, 0.95])
+    with pytest.raises(ValueError, match=r"cannot promise mass=0\.99"):
+        LevelSetDisplay.from_estimator(few, moons, masses=[0.8, 0.99])
+
+
+def test_a_pipeline_is_drawn_in_the_units_and_names_of_its_table(suburbs, suburbs_model):
+    display = LevelSetDisplay.from_estimator(suburbs_model, suburbs, masses=[0.9], grid_resolution=30)
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("RM", "LSTAT")
+    (plane,) = display.slices
+    assert plane.x[0] < suburbs["RM"].min() < suburbs["RM"].max() < plane.x[-1]
+    rows = np.stack(np.meshgrid(plane.x, plane.y), axis=-1).reshape(-1, 2)
+    expected = suburbs_model.score_samples(type(suburbs)(rows, columns=suburbs.columns))
+    assert_array_equal(plane.scores.ravel(), expected)
+
+
+def test_more_columns_are_drawn_as_slices(table, table_model):
+    display = LevelSetDisplay.from_estimator(table_model, table, grid_resolution=20)
+    names = [(ax.get_xlabel(), ax.get_ylabel()) for ax in display.axes_]
+    assert names == [("load", "speed"), ("load", "pressure"), ("speed", "pressure")]
+    assert {ax.get_title(loc="left") for ax in display.axes_} == {"Slice: other columns at their medians"}
+    plane = display.slices[2]
+    at = [[table["load"].median(), plane.x[3], plane.y[5]]]
+    assert plane.scores[5, 3] == table_model.score_samples(type(table)(at, columns=table.columns))[0]
+    assert [ax.get_legend() is None for ax in display.axes_] == [True, True, False]
+
+
+def test_features_by_name_or_index_on_axes_given(table, table_model):
+    axes = Figure().subplots(1, 2)
+    display = LevelSetDisplay.from_estimator(
+        table_model, table, features=[("pressure", "load"), (1, 2)], at=table.iloc[0], grid_resolution=10, ax=axes
+    )
+    assert display.axes_ == axes.tolist()
+    assert [plane.names for plane in display.slices] == [("pressure", "load"), ("speed", "pressure")]
+    assert axes[0].get_title(loc="left") == "Slice: other columns as given"
+    with pytest.raises(ValueError, match="There is no column 'torque': the 3 columns are load, speed, pressure"):
+        LevelSetDisplay.from_estimator(table_model, table, features=[("load", "torque")])
+
+
+def test_between_clusters_the_slice_goes_through_a_row():
+    X = paper_mixture(8).sample(300, random_state=0)
+    model = MinimumVolumeSet(sigma=2.5, n_splits=3, random_state=0).fit(X)
+    display = LevelSetDisplay.from_estimator(model, X, features=[(0, 1)], grid_resolution=40)
+    assert display.caption == "Slice: other columns as in the innermost row"
+    assert display.slices[0].scores.max() > model.offset_
+
+
+def test_a_set_that_the_plane_misses_has_no_border_there(table, table_model):
+    far = [0.0, 0.0, 1e5]
+    display = LevelSetDisplay.from_estimator(table_model, table, features=[(0, 1)], at=far, grid_resolution=10)
+    assert display.borders_ == [None]
+    assert display.band_borders_ == [None]
+
+
+def test_tables_of_other_kinds_and_with_gaps(moons):
+    frame = pl.DataFrame(moons, schema=["a", "b"])
+    model = MinimumVolumeSet(sigma=0.3, n_splits=3, random_state=0)
+    assert LevelSetDisplay.from_estimator(model.fit(frame), frame, grid_resolution=10).slices[0].names == ("a", "b")
+    arrow = pa.table({"a": moons[:, 0], "b": moons[:, 1]})
+    assert LevelSetDisplay.from_estimator(model.fit(arrow), arrow, grid_resolution=10).slices[0].names == ("a", "b")
+    gaps = moons.copy()
+    gaps[::20, 0] = np.nan
+    display = LevelSetDisplay.from_estimator(make_pipeline(SimpleImputer(), model).fit(gaps), gaps, grid_resolution=10)
+    assert np.isfinite(display.slices[0].scores).all()
+
+
+def test_models_without_band_and_with_negative_offsets(moons):
+    plugin = PluginKernelDensity(mass=0.9, sigma=0.2, random_state=0).fit(moons)
+    display = LevelSetDisplay.from_estimator(plugin, moons, grid_resolution=30)
+    assert plugin.offset_ < 0
+    assert display.band_borders_ == [None]
+    assert display.borders_[0].linestyles == "solid"
+    assert "border, 95 % band" not in legend_of(display)
+
+
+def test_from_predictions_with_sets_that_tie():
+    scores = np.arange(9.0).reshape(3, 3)
+    display = LevelSetDisplay.from_predictions(
+        [0, 1, 2], [5, 6, 7], scores, masses=[0.5, 0.8, 0.9], offsets=[4, 4, 2], rows=[[1, 6]], names=("a", "b")
+    )
+    assert legend_of(display) == ["50 %", "80 %", "90 %"]
+    assert display.borders_ == [None]
+    assert_array_equal(display.inside_[0].get_offsets(), [[1, 6]])
+    assert display.ax_.get_ylabel() == "b"

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from mvset import MinimumVolumeSet
+from mvset.pipelines import FittedModel
+from mvset.report.write import report_survey
+from mvset.survey import judge
+
+EVIL = "<script>alert(1)</script>"
+NAMES = [EVIL, "a & b", "cost in $, or $"]
+
+
+@pytest.fixture(scope="session")
+def rows():
+    """A table to judge, of names that want to be escaped; its last rows are far out in the second column."""
+    rows = np.random.default_rng(1).normal(size=(300, 3)) * [1.0, 10.0, 100.0]
+    rows[-9:, 1] += 80.0
+    return pd.DataFrame(rows, columns=NAMES)
+
+
+@pytest.fixture(scope="session")
+def model():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(500, 3)) * [1.0, 10.0, 100.0], columns=NAMES)
+    return make_pipeline(StandardScaler(), MinimumVolumeSet(sigma=[0.7, 1.0], random_state=0)).fit(frame)
+
+
+@pytest.fixture(scope="session")
+def fitted(model):
+    return FittedModel.of(model)
+
+
+@pytest.fixture(scope="session")
+def survey(fitted, rows):
+    survey = report_survey(fitted, 0.95)
+    judged = judge(fitted, rows, 0.95)
+    survey.add(rows.to_numpy(), judged, np.arange(300), lambda chosen: [{"<i>id</i>": f"<b>{k}</b>"} for k in chosen])
+    return survey.result()

@@ -1,0 +1,122 @@
+"""The page in a real browser. Without Chromium these tests skip; with MVSET_NEEDS_CHROMIUM set they fail instead."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import numpy as np
+import pytest
+from playwright.sync_api import sync_playwright
+
+from mvset.report.page import page_about
+
+EVIL = "<script>alert(1)</script>"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if CHROMIUM is None:
+        if os.environ.get("MVSET_NEEDS_CHROMIUM"):
+            pytest.fail("Chromium is not installed, and MVSET_NEEDS_CHROMIUM is set.")
+        pytest.skip("Chromium is not installed.")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def address(fitted, survey, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    path.write_text(page_about(fitted, survey, title="today"), encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture
+def page(browser, address):
+    """The page, watched for whatever the console says and whatever it asks the network for."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.said, page.asked = [], []
+    page.on("console", lambda message: page.said.append(message.text))
+    page.on("pageerror", lambda error: page.said.append(str(error)))
+    page.on("dialog", lambda dialog: page.said.append(dialog.message))
+    page.on("request", lambda request: page.asked.append(request.url))
+    page.goto(address)
+    page.wait_for_selector("#bandwidths .main-svg")
+    yield page
+    page.close()
+
+
+def slide_to(page, k):
+    page.eval_on_selector("#mass", f"s => {{ s.value = {k}; s.dispatchEvent(new Event('input')); }}")
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)))")
+
+
+def test_no_error_and_no_network(page, address):
+    assert page.said == []
+    assert [url for url in page.asked if not url.startswith(("data:", "blob:"))] == [address]
+
+
+def test_the_slider_moves_rows_sets_and_volume_together(page, fitted, survey, rows):
+    prepared = fitted.prepared(rows)
+    seen = []
+    for k in (0, 20, int(page.get_attribute("#mass", "max"))):
+        slide_to(page, k)
+        mass = survey.masses[k]
+        outside = fitted.sets.predict(prepared, mass=mass) == -1
+        assert int(page.inner_text("#n-outside")) == outside.sum()
+        assert page.inner_text("#volume") == str(fitted.sets.volume(mass))
+        assert float(page.inner_text("#mass-value")) == mass
+        assert page.evaluate("document.getElementById('sets-0').data[1].contours.start") == mass
+        colours = page.evaluate("document.getElementById('sets-0').data[2].marker.color")
+        np.testing.assert_array_equal(np.array(colours) == "#d94801", outside)
+        pale = page.eval_on_selector_all("#unusual tbody tr", "rows => rows.map(r => r.classList.contains('inside'))")
+        scores = np.array([row.score for row in survey.unusual])
+        assert pale == (scores >= fitted.sets.offset(mass)).tolist()
+        seen.append(outside.sum())
+    assert seen[0] > seen[1] > seen[2]
+    assert page.said == []
+
+
+def test_the_arrow_keys_move_the_slider(page):
+    before = float(page.inner_text("#mass-value"))
+    page.focus("#mass")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function(f"Number(document.getElementById('mass-value').textContent) < {before}")
+
+
+def test_a_name_with_tags_shows_as_text(page):
+    assert EVIL in page.inner_text(".done")
+    titles = page.eval_on_selector_all("#sets-0 .xtitle, #sets-0 .ytitle", "all => all.map(t => t.textContent)")
+    assert titles == [EVIL, "a & b"]
+    other = page.eval_on_selector_all("#sets-1 .ytitle", "all => all.map(t => t.textContent)")
+    assert other == ["cost in $, or $"]
+    assert page.said == []
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_is_wider_than_the_screen(page, width):
+    page.set_viewport_size({"width": width, "height": 844})
+    page.wait_for_timeout(300)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    wide = page.eval_on_selector_all(".figure", "all => Math.max(...all.map(f => f.scrollWidth - f.clientWidth))")
+    assert wide <= 1
+
+
+def test_without_javascript_the_pictures_stand_still(browser, address, survey):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(address)
+    assert page.locator("noscript img").count() == 4
+    assert not page.locator("#mass").is_visible()
+    assert f"{survey.drift.n_outside} of 300 rows outside" in " ".join(page.inner_text(".headline").split())
+    context.close()
+
+
+def test_it_prints(page):
+    page.emulate_media(media="print")
+    assert not page.locator("#mass").is_visible()
+    assert page.locator("#sets-0 .main-svg").first.is_visible()
+    assert page.pdf().startswith(b"%PDF")

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.pipeline import make_pipeline
+
+from mvset import MinimumVolumeSet
+from mvset.datasets import paper_mixture, two_moons
+from mvset.pipelines import FittedModel
+from mvset.report.numbers import report_numbers, slider_masses, smooth_levels
+from mvset.report.write import report_survey
+from mvset.survey import judge
+
+
+def numbers_about(model, X, mass=0.95):
+    fitted = FittedModel.of(model)
+    survey = report_survey(fitted, mass)
+    survey.add(X, judge(fitted, X, mass), np.arange(len(X)), lambda chosen: [{} for _ in chosen])
+    return report_numbers(fitted, survey.result())
+
+
+def test_counts_and_volumes_are_those_of_the_model(model, rows, fitted, survey):
+    numbers = report_numbers(fitted, survey)
+    prepared = fitted.prepared(rows)
+    for mass, outside, offset, volume in zip(
+        numbers.masses, survey.n_outside, numbers.offsets, numbers.volumes, strict=True
+    ):
+        assert outside == np.sum(fitted.sets.predict(prepared, mass=mass) == -1)
+        assert offset == fitted.sets.offset(mass)
+        assert volume == fitted.sets.volume(mass)
+    assert numbers.masses[numbers.start] == 0.95
+
+
+def test_the_slider_stops_at_what_can_be_claimed():
+    X = two_moons(200, random_state=0)
+    few = FittedModel.of(MinimumVolumeSet(0.8, sigma=0.6, calibration="pac", random_state=0).fit(X))
+    stops = slider_masses(few, 0.875)
+    assert 0.8 in stops
+    assert 0.875 in stops
+    assert stops == sorted(stops)
+    assert all(few.sets.offset(stop) > 0 for stop in stops)
+    assert 0.99 not in stops
+
+
+def test_rows_inside_lie_inside_the_shadow():
+    X = paper_mixture(5).sample(400, random_state=0)
+    numbers = numbers_about(
+        MinimumVolumeSet(sigma=1.3, random_state=0).fit(X), paper_mixture(5).sample(300, random_state=1)
+    )
+    assert len(numbers.shadows) == 6  # pairs of the four most telling columns
+    inside = numbers.survey.sample.scores >= numbers.offsets[numbers.start]
+    for shadow in numbers.shadows:
+        i = np.abs(shadow.x - shadow.rows[:, [0]]).argmin(axis=1)
+        j = np.abs(shadow.y - shadow.rows[:, [1]]).argmin(axis=1)
+        near = shadow.scores[j, i]  # the next place on the grid
+        assert np.mean(near[inside] >= 0.9 * numbers.offsets[numbers.start]) > 0.99
+
+
+def test_a_shadow_is_the_highest_score_over_completions():
+    X = paper_mixture(3).sample(300, random_state=0)
+    model = MinimumVolumeSet(sigma=1.0, random_state=0).fit(X)
+    new = paper_mixture(3).sample(50, random_state=1)
+    shadow = numbers_about(model, new).shadows[1]
+    for j, i in ((0, 0), (20, 31), (79, 40)):
+        completed = np.column_stack([np.full(50, shadow.x[i]), new[:, 1], np.full(50, shadow.y[j])])
+        np.testing.assert_allclose(shadow.scores[j, i], model.score_samples(completed).max(), rtol=1e-9)
+
+
+def test_in_two_columns_the_shadow_is_the_score():
+    model = MinimumVolumeSet(sigma=0.3, random_state=0).fit(two_moons(300, random_state=0))
+    shadow = numbers_about(model, two_moons(200, random_state=1)).shadows[0]
+    grid = np.stack(np.meshgrid(shadow.x, shadow.y), axis=-1).reshape(-1, 2)
+    np.testing.assert_allclose(shadow.scores.ravel(), model.score_samples(grid), rtol=1e-9)
+
+
+def test_shadows_of_a_pipeline_are_in_the_units_of_the_table(fitted, survey, rows):
+    shadow = report_numbers(fitted, survey).shadows[0]
+    completed = np.column_stack([np.full(300, shadow.x[10]), np.full(300, shadow.y[40]), rows.iloc[:, 2]])
+    scores = fitted.sets.score_samples((completed - fitted.before[0].mean_) / fitted.before[0].scale_)
+    np.testing.assert_allclose(shadow.scores[40, 10], scores.max(), rtol=1e-9)
+
+
+def test_one_column_is_drawn_as_stripes():
+    rng = np.random.default_rng(0)
+    model = MinimumVolumeSet(sigma=0.5, random_state=0).fit(rng.normal(size=(300, 1)))
+    shadow = numbers_about(model, rng.normal(size=(100, 1))).shadows[0]
+    assert shadow.names == ("x0", "row")
+    np.testing.assert_allclose(shadow.scores[0], model.score_samples(shadow.x[:, np.newaxis]))
+
+
+def test_columns_that_the_table_does_not_have_are_drawn_as_the_sets_see_them():
+    X = paper_mixture(4).sample(300, random_state=0)
+    model = make_pipeline(PCA(2), MinimumVolumeSet(sigma=1.0, random_state=0)).fit(X)
+    numbers = numbers_about(model, X)
+    assert numbers.shadows[0].names == ("pca0", "pca1")
+    np.testing.assert_allclose(numbers.shadows[0].rows, model[0].transform(X))
+    assert numbers.survey.unusual[0].normal == {}
+
+
+def test_smooth_levels_are_exact_at_the_slider(fitted, survey):
+    numbers = report_numbers(fitted, survey)
+    np.testing.assert_allclose(smooth_levels(numbers, numbers.offsets), numbers.masses, rtol=1e-12)
+    levels = smooth_levels(numbers, np.array([1.0, numbers.offsets[0] * 1.01, numbers.offsets[-1] * 0.5, 0.0]))
+    assert (np.diff(levels) >= 0).all()
+    assert levels[-1] > 1.0
+
+
+def test_more_rows_than_are_drawn():
+    model = MinimumVolumeSet(sigma=0.3, random_state=0).fit(two_moons(300, random_state=0))
+    numbers = numbers_about(model, two_moons(4000, random_state=1))
+    assert len(numbers.survey.sample.rows) == 1500
+    assert numbers.survey.drift.n_rows == 4000 == numbers.survey.level_counts.sum()
+
+
+@pytest.mark.parametrize("mass", [0.3, 0.95, 0.999])
+def test_any_mass(mass):
+    model = MinimumVolumeSet(0.9, sigma=0.3, random_state=0).fit(two_moons(300, random_state=0))
+    numbers = numbers_about(model, two_moons(200, random_state=1), mass)
+    assert numbers.masses[numbers.start] == mass
