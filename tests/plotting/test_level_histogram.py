@@ -73,3 +73,10 @@ def test_levels_alone():
 def test_unknown_kind():
     with pytest.raises(ValueError, match='kind must be "histogram" or "cumulative"; got \'pie\''):
         LevelHistogramDisplay.from_predictions([0.5], kind="pie")
+
+
+def test_the_bars_outside_hold_the_rows_outside(split_model):
+    rows = two_moons(1000, random_state=1)
+    display = LevelHistogramDisplay.from_estimator(split_model, rows)
+    outside = sum(bar.get_height() * bar.get_width() for bar in display.bars_ if bar.get_x() > 0.95 - 1e-9)
+    assert outside == pytest.approx(np.mean(split_model.predict(rows) == -1))
