@@ -12,7 +12,7 @@ KERNELS := $(wildcard src/mvset/_core/*.py)
 	touch $@
 
 demo: .venv/.ready
-	$(BIN)/python -m mvset.demo --out demo-output
+	$(BIN)/mvset demo --out demo-output
 
 lint: .venv/.ready
 	$(BIN)/ruff check .
@@ -46,6 +46,7 @@ bench: .venv/.ready
 	$(BIN)/python benchmarks/single_solve.py
 	$(BIN)/python benchmarks/scoring.py
 	$(BIN)/python benchmarks/resources.py
+	$(BIN)/python benchmarks/score_table.py
 
 clean:
 	rm -rf .venv demo-output .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

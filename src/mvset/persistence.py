@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import warnings
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -121,6 +122,11 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
         raise ModelFileError(
             f"{path} was written by mvset {note['mvset']}, whose files this version, {_versions()['mvset']}, cannot "
             "read: upgrade with pip install --upgrade mvset, or fit again."
+        )
+    if note["mvset"] != __version__:
+        warnings.warn(
+            f"{path} was written by mvset {note['mvset']}, and this is {__version__}. If it misbehaves, fit again.",
+            stacklevel=2,
         )
     try:
         return skops.io.loads(content, trusted=[*_OURS, *trusted])

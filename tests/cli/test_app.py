@@ -5,8 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import mvset
+from mvset.cli.app import app
 
 COMMAND = str(Path(sys.executable).parent / "mvset")
 
@@ -18,14 +20,25 @@ def test_version():
 
 def test_help_names_the_commands():
     done = subprocess.run([COMMAND, "--help"], capture_output=True, text=True, check=True)
-    assert "reproduce" in done.stdout
+    for command in ("fit", "score", "report", "info", "export", "demo", "reproduce"):
+        assert command in done.stdout
+
+
+@pytest.mark.parametrize("command", ["fit", "score", "report", "info", "export", "demo", "reproduce"])
+def test_every_command_has_examples_and_exit_codes(command):
+    said = " ".join(CliRunner().invoke(app, [command, "--help"]).stdout.split())
+    assert f"mvset {command}" in said.partition("For example:")[2]
+    assert "3 drift" in said
 
 
 @pytest.mark.parametrize(
     ("missing", "arguments", "said"),
     [
-        ("typer", ["--help"], "The command line needs two more packages: pip install 'mvset[cli]'\n"),
+        ("typer", ["--help"], "The command line needs more packages: pip install 'mvset[cli]'\n"),
         ("matplotlib", ["reproduce", "nu"], "The experiments draw figures: pip install 'mvset[plot]'\n"),
+        ("pyarrow", ["fit", "t.csv"], "Reading tables needs one more package: pip install 'mvset[cli]'\n"),
+        ("plotly", ["report", "m", "t.csv"], "The report needs more packages: pip install 'mvset[report]'\n"),
+        ("onnx", ["export", "m", "--onnx", "o"], "ONNX export needs one more package: pip install 'mvset[onnx]'\n"),
     ],
 )
 def test_a_missing_extra_is_named(missing, arguments, said, tmp_path):

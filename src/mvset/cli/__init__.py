@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import signal
 import sys
 
 
@@ -11,10 +13,13 @@ def main() -> None:
         import rich  # noqa: F401
         import typer  # noqa: F401
     except ImportError:
-        sys.exit("The command line needs two more packages: pip install 'mvset[cli]'")
-    try:
-        from mvset.cli.app import app
+        sys.exit("The command line needs more packages: pip install 'mvset[cli]'")
+    from mvset.cli.app import app
+    from mvset.cli.failures import TERMINATED
 
-        app()
-    except KeyboardInterrupt:  # before a command could say what it leaves behind
-        sys.exit(130)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # not closed
+            stream.reconfigure(errors="backslashreplace")  # rather than fail where the encoding lacks a letter
+    # An exit instead of sudden death, so that what is written aside is cleared away.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    app()

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
 from mvset import __version__
+from mvset.cli.demo import demo_command
+from mvset.cli.export import export_command
+from mvset.cli.failures import EXIT_CODES
+from mvset.cli.fit import fit_command
+from mvset.cli.info import info_command
+from mvset.cli.report import report_command
 from mvset.cli.reproduce import reproduce_command
+from mvset.cli.score import score_command
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -33,4 +41,14 @@ def mvset(
     """Minimum Volume sets: the smallest region that holds a given share of a distribution, and what lies outside."""
 
 
-app.command("reproduce")(reproduce_command)
+commands: dict[str, Callable[..., None]] = {
+    "fit": fit_command,
+    "score": score_command,
+    "report": report_command,
+    "info": info_command,
+    "export": export_command,
+    "demo": demo_command,
+    "reproduce": reproduce_command,
+}
+for name, command in commands.items():
+    app.command(name, epilog=EXIT_CODES)(command)

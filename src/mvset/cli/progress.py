@@ -24,6 +24,10 @@ class Bar:
         """Count work as done."""
         self._progress.advance(self._bar, work)
 
+    def reach(self, text: str, done: float, total: float) -> None:
+        """Say what is at hand and how much of it is done; what is new begins anew."""
+        self._progress.update(self._bar, description=text, completed=done, total=total)
+
     def note(self, text: str) -> None:
         """A line that stays, above the bar."""
         self._progress.console.print(text, highlight=False, markup=False, soft_wrap=True)

@@ -28,9 +28,13 @@ def reproduce_command(
     the paper's numbers beside ours. Rows already there are not computed again: a run that was stopped, by Ctrl-C or
     otherwise, goes on where it was.
 
-    Examples: `mvset reproduce`, `mvset reproduce moons boston`, `mvset reproduce --all --quick --out quick-results`
+    For example:
 
-    Exit codes: 0 done, 1 something is in the way, 2 wrong usage, 130 stopped by Ctrl-C.
+    - `mvset reproduce`
+
+    - `mvset reproduce moons boston`
+
+    - `mvset reproduce --all --quick --out quick-results`
     """
     from mvset.experiments.catalogue import EXPERIMENTS  # late: it takes a second, and --help does not need it
     from mvset.experiments.reproduce import plan_jobs, reproduce

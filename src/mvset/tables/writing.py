@@ -1,0 +1,100 @@
+"""Record batches into a file, in the format that its name tells."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from mvset.files import written_aside
+from mvset.tables.errors import TableError
+
+Write = Callable[[pa.RecordBatch], None]
+
+
+@contextmanager
+def table_writer(path: Path, schema: pa.Schema) -> Iterator[Write]:
+    """What takes batches; the file is at its place when all are written."""
+    opened = _WRITERS.get(path.suffix.lower())
+    if opened is None:
+        raise TableError(f"{path}: results are written as one of {', '.join(_WRITERS)}.")
+    if opened in (_csv, _ndjson):
+        _check_textual(path, schema)
+    with written_aside(path) as aside:
+        try:
+            with opened(aside, schema) as write:
+                yield write
+        except pa.ArrowException as error:
+            raise TableError(f"{path} cannot be written: {str(error).splitlines()[0].rstrip('.')}.") from None
+        except OSError as error:
+            if error.errno is None or error.filename not in (None, str(aside)):
+                raise
+            raise type(error)(error.errno, os.strerror(error.errno), str(path)) from None
+
+
+def _check_textual(path: Path, schema: pa.Schema) -> None:
+    """Refuse what is no text: bytes, and in CSV what is nested."""
+    is_csv = path.suffix.lower() == ".csv"
+    others = [
+        f"{field.name!r} ({field.type})"
+        for field in schema
+        if pa.types.is_binary(field.type)
+        or pa.types.is_large_binary(field.type)
+        or pa.types.is_fixed_size_binary(field.type)
+        or (is_csv and pa.types.is_nested(field.type))
+    ]
+    if others:
+        raise TableError(f"--keep: {path} has no way to hold {', '.join(others)}: write .parquet or .feather.")
+
+
+@contextmanager
+def _parquet(path: Path, schema: pa.Schema) -> Iterator[Write]:
+    with pa.parquet.ParquetWriter(path, schema) as writer:
+        yield writer.write_batch
+
+
+@contextmanager
+def _csv(path: Path, schema: pa.Schema) -> Iterator[Write]:
+    with pa.csv.CSVWriter(path, schema) as writer:
+        yield writer.write_batch
+
+
+@contextmanager
+def _feather(path: Path, schema: pa.Schema) -> Iterator[Write]:
+    with pa.ipc.new_file(path, schema) as writer:
+        yield writer.write_batch
+
+
+@contextmanager
+def _ndjson(path: Path, schema: pa.Schema) -> Iterator[Write]:
+    with path.open("w", encoding="utf-8") as out:
+
+        def write(batch: pa.RecordBatch) -> None:
+            out.writelines(
+                json.dumps(_finite(row), default=str, ensure_ascii=False) + "\n" for row in batch.to_pylist()
+            )
+
+        yield write
+
+
+def _finite(row: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no word for what is not finite."""
+    return {name: None if isinstance(each, float) and not math.isfinite(each) else each for name, each in row.items()}
+
+
+_WRITERS: dict[str, Any] = {
+    ".parquet": _parquet,
+    ".csv": _csv,
+    ".feather": _feather,
+    ".arrow": _feather,
+    ".ndjson": _ndjson,
+    ".jsonl": _ndjson,
+}

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+COMMAND = str(Path(sys.executable).parent / "mvset")
+README = Path(__file__).parents[2] / "README.md"
+
+
+def blocks(text):
+    """What each command printed, by the command; numbers masked, since their last digits depend on the machine."""
+    parts = re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]
+    said = {part.partition("\n")[0]: part.partition("\n")[2].strip() for part in parts}
+    return {command: re.sub(r"\d[\d.e-]*", "#", output) for command, output in said.items()}
+
+
+def test_the_demo_prints_what_the_readme_shows(tmp_path):
+    done = subprocess.run([COMMAND, "demo"], capture_output=True, text=True, check=True, cwd=tmp_path)
+    printed = blocks(done.stdout)
+    assert len(printed) == 4
+    shown = blocks("\n".join(re.findall(r"^```\n(\$ .*?)^```", README.read_text(), re.MULTILINE | re.DOTALL)))
+    assert {command: shown[command] for command in printed} == printed
+    assert sorted(path.name for path in (tmp_path / "demo-output").iterdir()) == [
+        "model.mvset", "normal.csv", "report.html", "scores.parquet", "today.csv",
+    ]  # fmt: skip

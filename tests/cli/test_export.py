@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mvset as library
+
+onnxruntime = pytest.importorskip("onnxruntime")
+
+
+@pytest.mark.parametrize("options", [(), ("--float32",)])
+def test_the_graph_judges_as_the_model_does(mvset, folder, options):
+    done = mvset("export", "model.mvset", "--onnx", "model.onnx", *options)
+    assert done.exit_code == 0
+    assert done.stdout == "model.onnx\n"
+    rows = np.array([[40.0, 4.0], [40.0, 9.0], [44.0, 3.8]], dtype=np.float32 if options else np.float64)
+    label, score, _ = onnxruntime.InferenceSession("model.onnx").run(["label", "score", "level"], {"X": rows})
+    model = library.load("model.mvset")
+    before, sets = model[:-1], model[-1]
+    prepared = (rows - before[0].mean_) / before[0].scale_
+    assert label.tolist() == sets.predict(prepared).tolist()
+    np.testing.assert_allclose(score, sets.score_samples(prepared), rtol=1e-9, atol=1e-12)
+
+
+def test_the_model_is_not_written_over(refused):
+    said = refused("export", "model.mvset", "--onnx", "./model.mvset", code=2)
+    assert "model.mvset is to be read, and would be written over. Give another name." in said
+
+
+def test_a_place_where_nothing_can_be_written_is_named(refused):
+    assert refused("export", "model.mvset", "--onnx", "deep/model.onnx") == "deep: No such file or directory."
+    assert refused("export", "model.mvset", "--onnx", ".") == ".: Is a directory."
+
+
+def test_where_to_is_asked_for(refused):
+    assert "Missing option '--onnx'" in refused("export", "model.mvset", code=2)

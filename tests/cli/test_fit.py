@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+import mvset as library
+
+FIT = ("fit", "normal.csv", "--exclude", "id")
+
+
+def table():
+    return pa.csv.read_csv("normal.csv", convert_options=pa.csv.ConvertOptions(column_types={"id": pa.string()}))
+
+
+def write_csv(name, header, rows):
+    Path(name).write_text("\n".join([header, *(",".join(map(str, row)) for row in rows)]) + "\n")
+
+
+def test_the_summary_says_what_was_learnt(mvset, folder):
+    done = mvset(*FIT, "--out", "new.mvset")
+    assert done.exit_code == 0
+    assert done.stderr == ""
+    facts = dict(line.split("  ", 1) for line in done.stdout.splitlines())
+    assert facts["rows"].strip() == "400 of 400"
+    assert facts["columns"].strip() == "flow, pressure"
+    assert facts["mass"].strip() == "0.95, calibration 'split'"
+    assert facts["model"].strip() == "new.mvset"
+    assert (folder / "new.mvset").read_bytes()[:2] == b"PK"
+
+
+def test_the_model_is_a_pipeline_that_standardises_columns_by_name(folder):
+    model = library.load("model.mvset")
+    rows = table().select(["flow", "pressure"])
+    assert [name for name, _ in model.steps] == ["standardise", "sets"]
+    assert list(model.feature_names_in_) == ["flow", "pressure"]
+    np.testing.assert_allclose(model[0].mean_, [np.mean(rows["flow"]), np.mean(rows["pressure"])])
+    assert 0.93 < np.mean(model.predict(rows.to_pandas()) == 1) < 0.97
+
+
+def test_all_formats_give_the_same_model(mvset, folder):
+    pa.parquet.write_table(table(), "t.parquet")
+    pa.feather.write_feather(table(), "t.feather")
+    Path("t.ndjson").write_text("".join(json.dumps(row) + "\n" for row in table().to_pylist()))
+    expected = json.loads(mvset(*FIT, "--out", "m", "--json").stdout)
+    for name in ("t.parquet", "t.feather", "t.ndjson"):
+        assert json.loads(mvset("fit", name, "--columns", "flow,pressure", "--out", "m", "--json").stdout) == expected
+
+
+def test_json_is_one_document_with_the_same_facts(mvset, folder):
+    done = mvset(*FIT, "--mass", "0.9", "--calibration", "conformal", "--seed", "7", "--out", "m", "--json")
+    result = json.loads(done.stdout)
+    sets = library.load("m")[-1]
+    assert result["rows"] == result["rows_used"] == 400
+    assert result["rows_dropped"] == 0
+    assert result["columns"] == ["flow", "pressure"]
+    assert (result["mass"], result["calibration"], result["seed"]) == (0.9, "conformal", 7)
+    assert (result["sigma"], result["offset"]) == (sets.sigma_, sets.offset_)
+    assert result["volume"] == sets.volume_.value
+    assert result["support_vectors"] == len(sets.support_vectors_)
+
+
+def test_max_rows_takes_a_random_sample_and_says_so(mvset, folder):
+    done = mvset(*FIT, "--max-rows", "150", "--out", "a")
+    assert done.stdout.splitlines()[0] == "rows      150 of 400, drawn at random"
+    mvset(*FIT, "--max-rows", "150", "--out", "b")
+    mvset(*FIT, "--max-rows", "150", "--seed", "1", "--out", "c")
+    a, b, c = (library.load(name)[0].mean_ for name in "abc")
+    assert (a == b).all()
+    assert (a != c).all()
+
+
+@pytest.mark.parametrize("columns", [("--columns", "pressure,flow"), ("--columns", "pressure", "--columns", "flow")])
+def test_columns_are_taken_in_the_order_named(mvset, folder, columns):
+    result = json.loads(mvset("fit", "normal.csv", *columns, "--out", "m", "--json").stdout)
+    assert result["columns"] == ["pressure", "flow"]
+
+
+@pytest.mark.filterwarnings("default")  # on the bandwidth
+def test_names_of_all_kinds_survive(mvset, folder):
+    names = ["a,b", "[red]x[/red]", 'größe "µ"', "line\nbreak", "a.b", "  "]
+    values = np.random.default_rng(0).normal(size=(300, len(names)))
+    data = pa.table(dict(zip(names, values.T, strict=True)))
+    pa.csv.write_csv(data, "names.csv")
+    pa.parquet.write_table(data, "names.parquet")
+    options = ("--exclude", "a,b", "--exclude", "a.b,  ", "--max-rows", "100", "--json", "--out", "m")
+    for name in ("names.csv", "names.parquet"):
+        assert json.loads(mvset("fit", name, *options).stdout)["columns"] == names[1:4]
+    assert mvset("score", "m", "names.csv", "--keep", "a,b").stdout.splitlines()[1].startswith("a,b ")
+
+
+@pytest.mark.filterwarnings("default")  # on the bandwidth
+def test_rows_with_missing_values_are_left_out_on_demand(mvset, folder):
+    values = np.random.default_rng(0).normal(size=(200, 2))
+    values[[3, 5, 7], [0, 1, 1]] = np.nan, np.inf, -np.inf
+    pa.parquet.write_table(pa.table({"flow": values[:, 0], "pressure": values[:, 1]}), "holes.parquet")
+    done = mvset("fit", "holes.parquet", "--drop-missing", "--out", "m")
+    assert done.stdout.splitlines()[0] == "rows      197 of 200, 3 left out for missing values"
+
+
+def test_missing_values_are_counted_by_column(refused, folder):
+    write_csv("holes.csv", "flow,pressure", [(1, 2), ("", "inf"), (3, "NA"), (4, 5)])
+    assert refused("fit", "holes.csv", "--out", "m") == (
+        "holes.csv: missing or infinite values in 'flow' (1) and 'pressure' (2), in 2 of the first 4 rows. Leave such "
+        "rows out with --drop-missing, or fit without the columns: --exclude flow,pressure."
+    )
+
+
+@pytest.mark.filterwarnings("default")
+def test_columns_that_never_change_are_named(mvset, folder):
+    write_csv("t.csv", "a,b,c d", [(x, 3, 0.1) for x in np.random.default_rng(0).normal(size=150)])
+    done = mvset("fit", "t.csv", "--out", "m")
+    assert done.exit_code == 0
+    assert done.stderr == (
+        "Note: 'b', 'c d' never change: left out of volumes. To leave out altogether: --exclude 'b,c d'.\n"
+    )
+
+
+def test_text_is_named_with_the_option_that_leaves_it_out(refused, folder):
+    write_csv("t.csv", "time,pump,flow", [("2026-01-01T00:00:00", "P-07", 1.5)] * 3)
+    assert refused("fit", "t.csv", "--out", "m") == (
+        "t.csv: not numeric: 'time' (timestamp[s]), 'pump' (string). Leave them out of the fit with --exclude "
+        "time,pump, or name those to use with --columns."
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([], "t.csv: too few rows to fit anything to: 0."),
+        ([(1, 2), (3, 4)], "t.csv: too few rows to fit anything to: 2."),
+        ([("", 2)] * 9, "t.csv: too few rows to fit anything to: 9, 9 of them left out for missing values."),
+        ([(1, 2)] * 50, "All rows are equal: 'a', 'b' never change, and leave nothing to learn from."),
+        ([(i * 1e200, i) for i in range(50)], "'a': too large or too small to compute with. Rescale, or --exclude a."),
+        ([(i * 1e-300, i) for i in range(9)], "'a': too large or too small to compute with. Rescale, or --exclude a."),
+    ],
+)
+def test_tables_without_anything_to_learn_are_refused(refused, folder, rows, said):
+    write_csv("t.csv", "a,b", rows)
+    assert refused("fit", "t.csv", "--drop-missing", "--out", "m") == said
+
+
+def test_a_column_without_a_name_is_refused(refused, mvset, folder):
+    write_csv("frame.csv", ",flow", enumerate(np.random.default_rng(0).normal(size=150)))
+    assert refused("fit", "frame.csv", "--out", "m") == (
+        "frame.csv has a column without a name. Name it, or leave it out with --exclude ''."
+    )
+    assert mvset("fit", "frame.csv", "--exclude", "", "--out", "m").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--columns", "flow,speed"), "--columns: normal.csv has no column 'speed'. It has 'id', 'flow', 'pressure'."),
+        (("--exclude", "speed"), "--exclude: normal.csv has no column 'speed'. It has 'id', 'flow', 'pressure'."),
+        (("--exclude", "id,flow,pressure"), "No column of normal.csv is left. It has 'id', 'flow', 'pressure'."),
+    ],
+)
+def test_names_that_are_not_there_are_refused(refused, options, said):
+    assert refused("fit", "normal.csv", *options, "--out", "m") == said
+
+
+def test_a_promise_that_so_few_rows_cannot_keep_is_refused(refused):
+    assert refused(*FIT, "--mass", "0.999", "--calibration", "pac", "--out", "m").startswith(
+        "n_samples=400 rows are too few to promise mass=0.999 with calibration='pac' with confidence=0.95: "
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--mass", "1.5"), "a share strictly between 0 and 1 is needed, e.g. 0.95; got 1.5."),
+        (("--mass", "nan"), "a share strictly between 0 and 1 is needed, e.g. 0.95; got nan."),
+        (("--jobs", "0"), "a number is needed, or -1 for all cores; got 0."),
+        (("--calibration", "magic"), "'magic' is not one of 'split', 'conformal', 'pac'."),
+        (("--max-rows", "1"), "Invalid value for '--max-rows'"),
+        (("--seed", "-1"), "Invalid value for '--seed'"),
+    ],
+)
+def test_wrong_usage_is_said_before_anything_is_read(refused, options, said):
+    assert said in refused("fit", "not-there.csv", *options, code=2)
+
+
+@pytest.mark.parametrize(
+    ("out", "said"),
+    [
+        ("deep/model.mvset", "deep: No such file or directory."),
+        ("normal.csv/model.mvset", "normal.csv: Not a directory."),
+        (".", ".: Is a directory."),
+    ],
+)
+def test_a_place_where_nothing_can_be_written_is_named_at_once(refused, monkeypatch, out, said):
+    monkeypatch.setattr("mvset.tables.fitting.fit_table", None)
+    assert refused(*FIT, "--out", out) == said
+
+
+def test_a_folder_without_permission_is_named(refused, monkeypatch, folder):
+    monkeypatch.setattr("os.access", lambda *_: False)  # as root, all is allowed
+    assert refused(*FIT, "--out", folder / "m") == f"{folder}: Permission denied."
+
+
+def test_a_table_is_not_written_over(refused):
+    assert "normal.csv is to be read, and would be written over. Give another name." in refused(
+        *FIT, "--out", "./normal.csv", code=2
+    )
+
+
+def test_ctrl_c_leaves_the_old_model(refused, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mvset.tables.fitting.fit_table", stop)
+    assert refused(*FIT, "--out", "model.mvset", code=130) == "Stopped. Nothing was written."
+
+
+def test_running_out_of_memory_is_said(refused, monkeypatch):
+    def starve(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr("mvset.tables.fitting.fit_table", starve)
+    assert refused(*FIT) == "There is not enough memory for this."

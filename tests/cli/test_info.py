@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.ensemble import IsolationForest
+from sklearn.pipeline import make_pipeline
+
+import mvset as library
+
+X = np.random.default_rng(0).normal(size=(150, 2))
+
+
+def test_what_is_in_a_model(mvset, folder):
+    done = mvset("info", "model.mvset")
+    assert done.exit_code == 0
+    sets = library.load("model.mvset")[-1]
+    assert done.stdout.splitlines() == [
+        "model         model.mvset",
+        "columns       flow, pressure",
+        "mass          0.95, calibration 'split'",
+        f"realised      {sets.mass_interval_}",
+        f"sigma         {sets.sigma_:.4g}, of standardised columns",
+        f"volume        {sets.volume_}, of standardised columns",
+        done.stdout.splitlines()[-1],
+    ]
+    assert done.stdout.splitlines()[-1].startswith(f"written with  mvset {library.__version__}, scikit-learn ")
+
+
+def test_json_says_it_to_programs(mvset, folder):
+    result = json.loads(mvset("info", "model.mvset", "--json").stdout)
+    interval = library.load("model.mvset")[-1].mass_interval_
+    assert result["model"] == "model.mvset"
+    assert result["columns"] == ["flow", "pressure"]
+    assert result["realised_mass_interval"] == [interval.low, interval.high]
+    assert result["calibration_rows"] == interval.n_rows
+    assert result["written_with"]["mvset"] == library.__version__
+
+
+def test_units_are_those_that_the_set_sees(mvset, folder):
+    sets = library.MinimumVolumeSet(sigma=1.0, random_state=0)
+    library.save(sets.fit(X), "plain.mvset")
+    library.save(make_pipeline(PCA(2), sets).fit(X), "turned.mvset")
+    assert "sigma         1\n" in mvset("info", "plain.mvset").stdout
+    assert "sigma         1, of transformed columns\n" in mvset("info", "turned.mvset").stdout
+
+
+MODELS = {
+    "OneClassSVM": lambda: library.OneClassSVM(sigma=1.0).fit(X),
+    "CalibratedSet": lambda: library.CalibratedSet(library.OneClassSVM(sigma=1.0), n_splits=2, random_state=0).fit(X),
+    "unfitted": lambda: library.MinimumVolumeSet(),
+    "forest": lambda: library.CalibratedSet(IsolationForest(n_estimators=2), n_splits=2, random_state=0).fit(X),
+}
+SAID = {
+    "OneClassSVM": "m.mvset: A fitted MinimumVolumeSet is needed, or a Pipeline that ends in one; got OneClassSVM.",
+    "CalibratedSet": "m.mvset holds a CalibratedSet; the command line takes a MinimumVolumeSet.",
+    "unfitted": "m.mvset: This MinimumVolumeSet instance is not fitted yet.",
+    "forest": "m.mvset holds types that are not known to be safe: sklearn.tree._tree.Tree.",
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_command_refuses_models_that_are_not_for_it(refused, folder, name):
+    library.save(MODELS[name](), "m.mvset")
+    for command in (("info", "m.mvset"), ("score", "m.mvset", "today.csv"), ("export", "m.mvset", "--onnx", "m.onnx")):
+        assert refused(*command).startswith(SAID[name])
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "m.mvset is not a model file: mvset.save and `mvset fit` write such."),
+        (b"a,b\n1,2\n", "m.mvset is not a model file: mvset.save and `mvset fit` write such."),
+        (None, "m.mvset is truncated or damaged: copy it once more, or fit again."),
+    ],
+)
+def test_every_command_refuses_files_that_are_no_models(refused, folder, content, said):
+    whole = (folder / "model.mvset").read_bytes()
+    (folder / "m.mvset").write_bytes(whole[: len(whole) // 2] if content is None else content)
+    for command in (("info", "m.mvset"), ("score", "m.mvset", "today.csv"), ("export", "m.mvset", "--onnx", "m.onnx")):
+        assert refused(*command) == said
+
+
+def test_a_file_that_is_not_there_is_named(refused):
+    assert refused("info", "m.mvset") == "m.mvset: No such file or directory."
+    assert refused("info", ".") == ".: Is a directory."

@@ -1,0 +1,281 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+import mvset as library
+
+SCORE = ("score", "model.mvset", "today.csv")
+
+
+def read(name):
+    text_ids = pa.csv.ConvertOptions(column_types={"id": pa.string()})
+    readers = {
+        ".csv": lambda path: pa.csv.read_csv(path, convert_options=text_ids),
+        ".parquet": pa.parquet.read_table,
+        ".feather": pa.feather.read_table,
+        ".ndjson": lambda path: pa.Table.from_pylist(
+            [json.loads(line) for line in Path(path).read_text().splitlines()]
+        ),
+    }
+    return readers[Path(name).suffix](name)
+
+
+def frame(name):
+    return read(name).select(["flow", "pressure"]).to_pandas()
+
+
+def answers(rows, mass=None):
+    """What the model says in Python."""
+    model = library.load("model.mvset")
+    before, sets = model[:-1], model[-1]
+    prepared = before.transform(rows)
+    top = np.abs(sets.explain(prepared)).argmax(axis=1)
+    return {
+        "inside": (sets.predict(prepared, mass) == 1).tolist(),
+        "score": sets.score_samples(prepared),
+        "level": sets.level(prepared),
+        "top_feature": [["flow", "pressure"][j] for j in top],
+    }
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".feather", ".ndjson"])
+@pytest.mark.parametrize("mass", [None, 0.8])
+def test_what_is_written_is_what_the_model_says_in_python(mvset, folder, suffix, mass):
+    done = mvset(*SCORE, "--out", f"scores{suffix}", "--keep", "id", *(() if mass is None else ("--mass", mass)))
+    assert done.exit_code == 0, done.stderr
+    written, expected = read(f"scores{suffix}"), answers(frame("today.csv"), mass)
+    assert written.column_names == ["id", "row", "inside", "score", "level", "top_feature"]
+    assert written["id"].to_pylist() == read("today.csv")["id"].to_pylist()
+    assert written["row"].to_pylist() == list(range(200))
+    assert written["inside"].to_pylist() == expected["inside"]
+    assert written["top_feature"].to_pylist() == expected["top_feature"]
+    for name in ("score", "level"):
+        np.testing.assert_allclose(written[name], expected[name], rtol=1e-14)
+
+
+def test_all_formats_are_read_alike(mvset, folder):
+    table = read("today.csv")
+    pa.parquet.write_table(table, "t.parquet")
+    pa.feather.write_feather(table, "t.feather")
+    Path("t.ndjson").write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
+    expected = mvset(*SCORE, "--keep", "id").stdout
+    for name in ("t.parquet", "t.feather", "t.ndjson"):
+        assert mvset("score", "model.mvset", name, "--keep", "id").stdout == expected
+
+
+def test_batches_make_no_difference(mvset, folder, monkeypatch):
+    pa.parquet.write_table(read("today.csv"), "t.parquet")
+    mvset(*SCORE, "--out", "whole.csv", "--keep", "id")
+    expected = mvset(*SCORE, "--json").stdout
+    monkeypatch.setattr("mvset.tables.formats._BATCH", 7)
+    monkeypatch.setattr("mvset.tables.formats._BLOCK", 300)
+    for name in ("today.csv", "t.parquet"):
+        assert mvset("score", "model.mvset", name, "--json").stdout == expected
+        mvset("score", "model.mvset", name, "--out", "parts.csv", "--keep", "id")
+        assert Path("parts.csv").read_text() == Path("whole.csv").read_text()
+
+
+def test_the_summary_ends_with_the_verdict(mvset, folder):
+    done = mvset(*SCORE, "--keep", "id")
+    assert done.exit_code == 0
+    assert done.stderr == ""
+    model = library.load("model.mvset")
+    report = model[-1].check_drift(model[:-1].transform(frame("today.csv")))
+    lines = done.stdout.splitlines()
+    assert lines[0] == "Most unusual"
+    assert lines[1].split() == ["id", "row", "level", "top_feature", "value", "normal"]
+    assert len(lines[2:7]) == 5
+    low, high = report.share_interval
+    assert lines[8:] == [
+        "rows      200",
+        f"outside   {report.share_outside:.2%} ({low:.2%} to {high:.2%} with 99% confidence)",
+        f"expected  {report.expected_share:.2%}",
+        f"verdict   {report}",
+    ]
+    assert str(report).endswith(": no sign of drift.")
+
+
+def test_json_has_the_verdict_and_the_most_unusual_rows(mvset, folder):
+    result = json.loads(mvset("score", "model.mvset", "drifted.csv", "--json", "--keep", "id").stdout)
+    model = library.load("model.mvset")
+    report = model[-1].check_drift(model[:-1].transform(frame("drifted.csv")))
+    assert result["drifted"] is True
+    assert (result["rows"], result["rows_dropped"], result["mass"], result["out"]) == (200, 0, 0.95, None)
+    for name in ("n_rows", "n_outside", "share_outside", "expected_share", "share_p_value", "distribution_p_value"):
+        assert result[name] == getattr(report, name)
+    expected = answers(frame("drifted.csv"))
+    order = np.argsort(expected["score"])[:5].tolist()
+    assert [row["row"] for row in result["most_unusual"]] == order
+    assert [row["top_feature"] for row in result["most_unusual"]] == [expected["top_feature"][i] for i in order]
+    assert [row["kept"] for row in result["most_unusual"]] == [{"id": f"{i:03d}"} for i in order]
+
+
+@pytest.mark.parametrize(("name", "code"), [("drifted.csv", 3), ("today.csv", 0)])
+def test_drift_has_an_exit_code_of_its_own_where_asked_for(mvset, folder, name, code):
+    assert mvset("score", "model.mvset", name).exit_code == 0
+    done = mvset("score", "model.mvset", name, "--fail-on-drift", "--out", "scores.csv")
+    assert done.exit_code == code
+    assert len(read("scores.csv")) == 200
+
+
+def test_rows_outside_only(mvset, folder):
+    mvset(*SCORE, "--out", "all.parquet")
+    done = mvset(*SCORE, "--out", "outside.parquet", "--only-outside")
+    everything = read("all.parquet").to_pylist()
+    assert read("outside.parquet").to_pylist() == [row for row in everything if not row["inside"]]
+    assert done.stdout == mvset(*SCORE, "--out", "outside.parquet").stdout  # the verdict is about all
+
+
+def test_only_outside_needs_a_file(refused):
+    said = "--only-outside is about the rows that are written: say where to with --out."
+    assert said in refused(*SCORE, "--only-outside", code=2)
+
+
+def test_columns_in_other_order_are_found_by_name(mvset, folder):
+    pa.csv.write_csv(read("today.csv").select(["pressure", "id", "flow"]), "other.csv")
+    done = mvset("score", "model.mvset", "other.csv")
+    assert done.stdout == mvset(*SCORE).stdout
+    assert done.stderr == "Note: the columns stand in another order than in the fit; they are found by name.\n"
+
+
+def test_rows_with_missing_values_keep_the_numbers_of_the_others(mvset, folder):
+    table = read("today.csv").to_pylist()[:6]
+    table[1]["flow"], table[4]["pressure"] = float("nan"), None
+    pa.parquet.write_table(pa.Table.from_pylist(table), "holes.parquet")
+    done = mvset("score", "model.mvset", "holes.parquet", "--drop-missing", "--out", "s.csv", "--keep", "id")
+    assert "rows      4, 2 left out for missing values" in done.stdout
+    assert read("s.csv")["row"].to_pylist() == [0, 2, 3, 5]
+    assert read("s.csv")["id"].to_pylist() == ["000", "002", "003", "005"]
+    result = json.loads(mvset("score", "model.mvset", "holes.parquet", "--drop-missing", "--json").stdout)
+    assert (result["rows"], result["rows_dropped"], result["n_rows"]) == (6, 2, 4)
+
+
+def test_missing_values_are_refused_otherwise(refused, folder):
+    pa.parquet.write_table(pa.table({"flow": [1.0, None], "pressure": [np.inf, 2.0]}), "holes.parquet")
+    assert refused("score", "model.mvset", "holes.parquet", "--out", "s.csv") == (
+        "holes.parquet: missing or infinite values in 'flow' (1) and 'pressure' (1), in 2 of the first 2 rows. Leave "
+        "such rows out with --drop-missing, or fit without the columns: --exclude flow,pressure."
+    )
+    said = "holes.parquet has no rows to score."
+    assert refused("score", "model.mvset", "holes.parquet", "--drop-missing", "--out", "s.csv") == said
+
+
+def test_several_tables_are_one_and_rows_say_where_from(mvset, folder):
+    table = read("today.csv")
+    Path("days").mkdir()
+    pa.csv.write_csv(table.slice(0, 120), "days/1.csv")
+    pa.parquet.write_table(table.slice(120).select(["pressure", "flow", "id"]), "days/2.parquet")
+    done = mvset("score", "model.mvset", "days", "--out", "days.csv", "--keep", "id")
+    assert done.stdout.splitlines()[1].split()[:3] == ["id", "table", "row"]
+    written = read("days.csv")
+    assert written["table"].to_pylist() == ["days/1.csv"] * 120 + ["days/2.parquet"] * 80
+    mvset(*SCORE, "--out", "one.csv", "--keep", "id")
+    assert written.drop_columns(["table"]).equals(read("one.csv"))
+
+
+def test_what_is_kept_is_kept_as_it_is(mvset, folder):
+    Path("t.csv").write_text("flow,pressure,id,note\n40,4,007,NA\n41,4,1e5,\n")
+    mvset("score", "model.mvset", "t.csv", "--keep", "id,note,flow", "--out", "s.csv")
+    assert Path("s.csv").read_text().splitlines()[1:] == [
+        f'"{id_}","{note}",{flow},{rest}'
+        for (id_, note, flow), rest in zip(
+            [("007", "NA", 40), ("1e5", "", 41)],
+            [line.split(",", 3)[3] for line in Path("s.csv").read_text().splitlines()[1:]],
+            strict=True,
+        )
+    ]
+
+
+def test_a_model_of_python_takes_columns_by_number(mvset, folder):
+    rows = frame("normal.csv").to_numpy()
+    library.save(library.MinimumVolumeSet(sigma=1.0, random_state=0).fit(rows / rows.std(axis=0)), "plain.mvset")
+    pa.csv.write_csv(pa.table({"x1": [1.0], "x0": [2.0]}), "x.csv")
+    assert mvset("score", "plain.mvset", "x.csv").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ("--keep", "speed"),
+            "today.csv has no column 'speed'; it has 'id', 'flow', 'pressure'. Mend --keep.",
+        ),
+        (
+            ("--out", "scores.xls"),
+            "scores.xls: results are written as one of .parquet, .csv, .feather, .arrow, .ndjson, .jsonl.",
+        ),
+        (("--out", "deep/scores.csv"), "deep: No such file or directory."),
+        (("--out", "folder.csv"), "folder.csv: Is a directory."),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(refused, folder, arguments, said):
+    (folder / "folder.csv").mkdir()
+    assert refused(*SCORE, *arguments) == said
+
+
+@pytest.mark.parametrize("name", ["score", "row", "inside", "level", "top_feature"])
+def test_a_column_kept_cannot_have_the_name_of_a_result(refused, folder, name):
+    Path("t.csv").write_text(f"flow,pressure,{name}\n40,4,1\n")
+    assert refused("score", "model.mvset", "t.csv", "--keep", name, "--out", "s.csv") == (
+        f"--keep: a column of the results is called {name!r}, too: rename yours."
+    )
+
+
+@pytest.mark.parametrize("out", ["today.csv", "./today.csv", "link.csv", "model.csv"])
+def test_what_is_read_is_not_written_over(refused, folder, out):
+    (folder / "model.mvset").rename(folder / "model.csv")
+    (folder / "link.csv").symlink_to(folder / "today.csv")
+    said = refused("score", "model.csv", "today.csv", "--out", out, code=2)
+    assert f"{Path(out)} is to be read, and would be written over. Give another name." in said
+
+
+def test_a_missing_column_is_named_with_the_way_out(refused, folder):
+    pa.csv.write_csv(read("today.csv").select(["flow"]), "t.csv")
+    assert refused("score", "model.mvset", "t.csv", "--out", "s.csv") == (
+        "t.csv has no column 'pressure'; it has 'flow'. Rename it, or fit without: --exclude pressure."
+    )
+
+
+def test_a_mass_beyond_the_promise_is_refused(mvset, refused, folder):
+    mvset("fit", "normal.csv", "--exclude", "id", "--calibration", "pac", "--out", "pac.mvset")
+    assert refused("score", "pac.mvset", "today.csv", "--mass", "0.999") == (
+        "200 calibration rows cannot promise mass=0.999 in 'pac' mode: it takes 2995. Fit with more rows, or ask for "
+        "0.9851 at most."
+    )
+    assert "a share strictly between 0 and 1 is needed" in refused("score", "pac.mvset", "t", "--mass", "1.5", code=2)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".feather", ".ndjson"])
+def test_text_after_many_rows_leaves_no_results_and_the_old_ones(refused, folder, monkeypatch, suffix):
+    monkeypatch.setattr("mvset.tables.formats._BLOCK", 300)
+    Path("t.csv").write_text("flow,pressure\n" + "40,4\n" * 500 + "40,oops\n" + "40,4\n" * 500)
+    Path(f"s{suffix}").write_text("old")
+    assert refused("score", "model.mvset", "t.csv", "--out", f"s{suffix}") == (
+        "Column 'pressure' of t.csv has 'oops', which is not a number: mend it, or leave the column out of the fit "
+        "with --exclude pressure."
+    )
+
+
+def test_a_disk_that_is_full_is_said_and_leaves_nothing(refused, monkeypatch):
+    def full(*_):
+        raise OSError(28, "Error writing bytes to file. Detail: [errno 28] No space left on device")
+
+    monkeypatch.setattr("mvset.tables.scoring._results", full)
+    assert refused(*SCORE, "--out", "s.parquet") == "s.parquet: No space left on device."
+
+
+def test_values_far_out_are_judged_and_those_at_the_end_of_float64_are_infinite(mvset, refused, folder):
+    Path("t.csv").write_text("flow,pressure\n1e299,4\n40,-1e299\n40,4\n")
+    done = mvset("score", "model.mvset", "t.csv", "--json")
+    assert done.stderr == ""
+    assert sorted(row["row"] for row in json.loads(done.stdout)["most_unusual"] if row["level"] == 1.0) == [0, 1]
+    Path("t.csv").write_text("flow,pressure\n1.7976931348623157e308,4\n40,4\n")
+    assert "missing or infinite values in 'flow' (1)" in refused("score", "model.mvset", "t.csv")

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from mvset.tables.errors import TableError
+from mvset.tables.formats import CsvFile, FeatherFile, NdjsonFile, ParquetFile, format_of
+from mvset.tables.sources import table_files
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in (
+        "b.csv",
+        "a.CSV",
+        "readme.md",
+        "_success.csv",
+        ".hidden.csv",
+        ".c/x.csv",
+        "deep/z.parquet",
+        "p[1].csv",
+    ):
+        path = Path("data", name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+    return Path("data")
+
+
+def names(*given):
+    return [str(file.path) for file in table_files(given)]
+
+
+def test_a_folder_gives_its_tables_but_hidden_ones(tree):
+    assert names("data") == ["data/a.CSV", "data/b.csv", "data/deep/z.parquet", "data/p[1].csv"]
+
+
+def test_a_pattern_gives_files_and_folders_by_name(tree):
+    assert names("data/?.csv") == ["data/b.csv"]
+    assert names("data/**/*.parquet") == ["data/deep/z.parquet"]
+    assert names("d*") == names("data")
+
+
+def test_a_name_with_brackets_is_no_pattern(tree):
+    assert names("data/p[1].csv") == ["data/p[1].csv"]
+
+
+def test_files_come_in_the_order_named(tree):
+    assert names("data/b.csv", "data/a.CSV") == ["data/b.csv", "data/a.CSV"]
+
+
+@pytest.mark.parametrize("twice", [("data/b.csv", "data/b.csv"), ("data", "data/../data/b.csv")])
+def test_a_file_named_twice_is_refused(tree, twice):
+    with pytest.raises(TableError, match=r"b\.csv is named twice: its rows would count double\."):
+        table_files(twice)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("data/none.csv", "There is no file data/none.csv."),
+        ("data/*.feather", "There is no file data/*.feather."),
+        ("empty", "There is no table in the folder empty. Formats: .csv, "),
+        ("data/readme.md", "data/readme.md: tables are known by the end of their names, and this is none of .csv, "),
+    ],
+)
+def test_what_is_no_table_is_refused(tree, name, said):
+    Path("empty").mkdir()
+    with pytest.raises(TableError, match=f"^{re.escape(said)}"):
+        table_files([name])
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("t.csv", CsvFile),
+        ("2026.01.01.csv", CsvFile),
+        ("t.csv.gz", CsvFile),
+        ("T.CSV.GZ", CsvFile),
+        ("t.tsv", CsvFile),
+        ("t.pq", ParquetFile),
+        ("t.snappy.parquet", ParquetFile),
+        ("t.arrow", FeatherFile),
+        ("t.jsonl.gz", NdjsonFile),
+        ("t.gz", None),
+        ("t", None),
+        (".csv", None),
+    ],
+)
+def test_names_tell_the_format(name, kind):
+    assert format_of(Path(name)) is kind

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import datetime
+import json
+import math
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+from mvset.tables.errors import TableError
+from mvset.tables.writing import table_writer
+
+SUFFIXES = [".csv", ".parquet", ".feather", ".arrow", ".ndjson", ".jsonl"]
+TABLE = pa.table({"id": ["007", 'ü"\n,'], "value": [0.1, 2.0], "ok": [True, False]})
+
+
+def write(path, table, batches=lambda table: table.to_batches(max_chunksize=1)):
+    with table_writer(path, table.schema) as out:
+        for batch in batches(table):
+            out(batch)
+
+
+def read(path):
+    if path.suffix == ".csv":
+        options = pa.csv.ConvertOptions(column_types=TABLE.schema)
+        return pa.csv.read_csv(
+            path, convert_options=options, parse_options=pa.csv.ParseOptions(newlines_in_values=True)
+        )
+    if path.suffix == ".parquet":
+        return pa.parquet.read_table(path)
+    if path.suffix in (".feather", ".arrow"):
+        return pa.feather.read_table(path)
+    return pa.Table.from_pylist([json.loads(line) for line in path.read_text("utf-8").splitlines()])
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_what_is_read_is_what_was_written(tmp_path, suffix):
+    write(tmp_path / f"t{suffix}", TABLE)
+    assert read(tmp_path / f"t{suffix}").equals(TABLE)
+    assert [path.name for path in tmp_path.iterdir()] == [f"t{suffix}"]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
+def test_half_a_file_is_none_and_the_old_one_stays(tmp_path, suffix, error):
+    path = tmp_path / f"t{suffix}"
+    path.write_text("old")
+
+    def batches(_):
+        yield TABLE.to_batches()[0]
+        raise error
+
+    with pytest.raises(error):
+        write(path, TABLE, batches)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
+
+
+def test_an_unknown_format_is_refused(tmp_path):
+    with pytest.raises(TableError, match=r"t\.xlsx: results are written as one of \.parquet, \.csv, "):
+        write(tmp_path / "t.xlsx", TABLE)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "values", "kind"),
+    [(".csv", [{"x": 1}], "struct<x: int64>"), (".csv", [b"x"], "binary"), (".ndjson", [b"x"], "binary")],
+)
+def test_what_a_format_cannot_hold_is_named(tmp_path, suffix, values, kind):
+    with pytest.raises(TableError) as error:
+        write(tmp_path / f"t{suffix}", pa.table({"a": values}))
+    said = f"--keep: {tmp_path / 't'}{suffix} has no way to hold 'a' ({kind}): write .parquet or .feather."
+    assert str(error.value) == said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_json_lines_are_valid_whatever_is_in_them(tmp_path):
+    day = datetime.datetime(2026, 1, 2, 3)
+    table = pa.table({"a": [math.nan, math.inf], "t": [day, None], "s": [{"x": 1}, None]})
+    write(tmp_path / "t.ndjson", table)
+    lines = (tmp_path / "t.ndjson").read_text().splitlines()
+    assert [json.loads(line, parse_constant=lambda _: 1 / 0) for line in lines] == [
+        {"a": None, "t": "2026-01-02 03:00:00", "s": {"x": 1}},
+        {"a": None, "t": None, "s": None},
+    ]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_folder_that_is_not_there_is_said_of_the_file(tmp_path, suffix):
+    path = tmp_path / "deep" / f"t{suffix}"
+    with pytest.raises(FileNotFoundError) as error:
+        write(path, TABLE)
+    assert error.value.filename == str(path)
+    assert error.value.strerror == "No such file or directory"
