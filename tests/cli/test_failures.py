@@ -5,7 +5,7 @@ import warnings
 import pytest
 import typer
 
-from mvset.cli.failures import EXIT_CODES, explained, need
+from mvset.cli.failures import explained, need
 
 
 @pytest.mark.parametrize(
@@ -37,14 +37,6 @@ def test_a_missing_package_is_named_with_its_extra(capsys):
     with pytest.raises(typer.Exit):
         need("no_such_package", "cli", "Reading tables needs one more package")
     assert capsys.readouterr().err == "Reading tables needs one more package: pip install 'mvset[cli]'\n"
-
-
-@pytest.mark.parametrize("command", ["fit", "score", "info", "export"])
-def test_help_has_examples_and_exit_codes(mvset, command):
-    said = " ".join(mvset(command, "--help").stdout.split())
-    assert f"mvset {command} " in said
-    assert "Example" in said
-    assert EXIT_CODES.replace("`", "") in said
 
 
 def test_a_bug_is_a_sentence_unless_asked_for(capsys, monkeypatch):
