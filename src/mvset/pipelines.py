@@ -49,16 +49,29 @@ class FittedModel:
 
     @property
     def prepared_names(self) -> list[str]:
-        """Names of the columns that the nested sets see."""
-        return self.feature_names if self.before is None else [str(n) for n in self.before.get_feature_names_out()]
-
-    def restored(self, prepared: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Rows as given, from rows as the nested sets take them; none where columns do not correspond."""
+        """Names of the columns that the nested sets see; those of the rows where a step names none."""
         if self.before is None:
-            return prepared
+            return self.feature_names
+        try:
+            return [str(name) for name in self.before.get_feature_names_out()]
+        except AttributeError:  # a FunctionTransformer, say
+            n_columns = self.sets.n_features_in_
+            same = n_columns == len(self.feature_names)
+            return self.feature_names if same else [f"x{i}" for i in range(n_columns)]
+
+    def restored(self, moved: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Points among the prepared rows as rows of the table; none where the steps cannot give `rows` themselves back.
+
+        Some lose what they are given, and some claim to be undone by doing nothing.
+        """
+        if self.before is None:
+            return moved
         if self.prepared_names != self.feature_names or not hasattr(self.before, "inverse_transform"):
             return None
-        return np.asarray(self.before.inverse_transform(prepared))
+        with columns_in_order():
+            returned = np.asarray(self.before.inverse_transform(self.before.transform(rows)))
+        exact = returned.shape == rows.shape and np.allclose(returned, rows, rtol=1e-6, atol=1e-6 * np.abs(rows).max())
+        return np.asarray(self.before.inverse_transform(moved)) if exact else None
 
 
 @contextmanager

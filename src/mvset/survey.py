@@ -158,7 +158,7 @@ class Survey:
         distances = _distances(judged.contributions[candidates])
         chosen = candidates[np.lexsort((-distances, judged.scores[candidates]))[:n]]
         names, prepared_names = self._model.feature_names, self._model.prepared_names
-        normal = self._model.restored(judged.normal[chosen])
+        normal = self._model.restored(judged.normal[chosen], rows[chosen])
         for k, (i, others) in enumerate(zip(chosen, kept(chosen), strict=True)):
             self._unusual.append(
                 UnusualRow(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from mvset import MinimumVolumeSet
 from mvset.datasets import paper_mixture, two_moons
@@ -118,3 +119,33 @@ def test_any_mass(mass):
     model = MinimumVolumeSet(0.9, sigma=0.3, random_state=0).fit(two_moons(300, random_state=0))
     numbers = numbers_about(model, two_moons(200, random_state=1), mass)
     assert numbers.masses[numbers.start] == mass
+
+
+def test_a_row_far_out_does_not_shrink_the_picture():
+    model = MinimumVolumeSet(sigma=0.3, random_state=0).fit(two_moons(300, random_state=0))
+    rows = np.vstack([two_moons(200, random_state=1), [[1e6, 0.0]]])
+    shadow = numbers_about(model, rows).shadows[0]
+    assert shadow.x[-1] < 10
+    assert shadow.rows[-1, 0] == shadow.x[-1]  # on the edge
+    np.testing.assert_array_equal(shadow.rows[:-1], rows[:-1])
+
+
+def test_steps_that_bend_columns_are_followed():
+    rng = np.random.default_rng(0)
+    X = rng.lognormal(size=(400, 3))
+    model = make_pipeline(FunctionTransformer(np.log), MinimumVolumeSet(sigma=1.0, random_state=0)).fit(X)
+    numbers = numbers_about(model, X[:50])
+    shadow = numbers.shadows[0]
+    assert shadow.names == ("x0", "x1")
+    inside = X[:50][numbers.survey.sample.scores >= numbers.offsets[-1]]
+    completed = np.column_stack([np.full(len(inside), shadow.x[30]), np.full(len(inside), shadow.y[40]), inside[:, 2]])
+    np.testing.assert_allclose(shadow.scores[40, 30], model.score_samples(completed).max(), rtol=1e-9)
+    assert numbers.survey.unusual[0].normal == {}  # this step claims to be undone by doing nothing
+
+
+def test_a_single_principal_component():
+    X = paper_mixture(3).sample(300, random_state=0)
+    model = make_pipeline(PCA(1), MinimumVolumeSet(sigma=1.0, random_state=0)).fit(X)
+    shadow = numbers_about(model, X).shadows[0]
+    assert shadow.names == ("pca0", "row")
+    np.testing.assert_allclose(shadow.scores[0], model[-1].score_samples(shadow.x[:, np.newaxis]))

@@ -48,7 +48,7 @@ def level_set_figure(numbers: ReportNumbers, shadow: Slice) -> go.Figure:
         mode="markers",
         marker={"size": 5, "color": palette.INK, "opacity": 0.5},
         customdata=np.column_stack([sample.numbers, sample.levels]),
-        hovertemplate="row %{customdata[0]:.0f}<br>(%{x:.4g}, %{y:.4g})<br>level %{customdata[1]:.3f}<extra></extra>",
+        hovertemplate="row %{customdata[0]:.0f}, level %{customdata[1]:.3f}<extra></extra>",
     )
     figure.update_layout(height=380)
     figure.update_xaxes(range=[shadow.x[0], shadow.x[-1]])

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from mvset.answers import MassBand
-from mvset.level_sets import KernelExpansion
 from mvset.pipelines import FittedModel, columns_in_order
 from mvset.plotting.slices import Slice
 from mvset.survey import SurveyResult
@@ -22,8 +21,8 @@ Array = NDArray[np.float64]
 _STEPS = [*np.round(np.arange(0.60, 0.995, 0.01), 2).tolist(), 0.995]
 _MOST_FEATURES = 4  # whose pairs are drawn
 _RESOLUTION = 80  # of the grid of a picture, each way
-_MARGIN = 0.12
-_COMPLETIONS = 400  # rows whose other columns cast shadows
+_MARGIN = 0.12  # around the rows, in units of the extent of those inside
+_REACH = 1.5  # how far from these rows outside are shown in their place
 
 
 @dataclass(frozen=True)
@@ -76,64 +75,87 @@ def smooth_levels(numbers: ReportNumbers, scores: Array) -> Array:
 
 def _shadows(model: FittedModel, survey: SurveyResult) -> list[Slice]:
     """The nested sets over pairs of columns: in each picture the shadow that they cast."""
-    rows, names = survey.sample.rows, model.feature_names
-    with columns_in_order():
-        prepared = np.asarray(model.prepared(rows))
-    if model.prepared_names != names:  # columns that the table does not have, such as principal components
-        rows, names = prepared, model.prepared_names
-    if len(names) == 1:
-        return [_strip(names[0], rows, survey.sample.numbers, model)]
-    pairs = combinations(_telling_features(names, survey), 2)
-    return [_shadow(model.sets._level_sets.function, pair, rows, prepared, names) for pair in pairs]
+    stage = _Stage.of(model, survey)
+    if len(stage.names) == 1:
+        return [_strip(stage, survey.sample.numbers)]
+    return [_shadow(stage, pair) for pair in combinations(_telling_features(stage.names, survey), 2)]
 
 
-def _shadow(
-    function: KernelExpansion, pair: tuple[int, int], rows: Array, prepared: Array, names: Sequence[str]
-) -> Slice:
+@dataclass(frozen=True)
+class _Stage:
+    """Rows as they are drawn and as the sets see them, column by column."""
+
+    model: FittedModel
+    names: list[str]
+    rows: Array
+    prepared: Array
+    inside: NDArray[np.bool_]  # which of them the largest set holds
+
+    @classmethod
+    def of(cls, model: FittedModel, survey: SurveyResult) -> _Stage:
+        rows, names = survey.sample.rows, model.feature_names
+        with columns_in_order():
+            prepared = np.asarray(model.prepared(rows))
+        if model.prepared_names != names:  # columns that the table does not have, such as principal components
+            rows, names = prepared, model.prepared_names
+        inside = survey.sample.scores >= model.sets.offset(survey.masses[-1])
+        return cls(model, names, rows, prepared, inside if inside.any() else np.ones_like(inside))
+
+    def axis(self, column: int, n: int = _RESOLUTION) -> Array:
+        """Places along a column, around the rows inside; some way towards rows further out, but not all the way."""
+        values, inside = self.rows[:, column], self.rows[self.inside, column]
+        extent = np.ptp(inside) or 1.0
+        low = max(values.min() - _MARGIN * extent, inside.min() - _REACH * extent)
+        high = min(values.max() + _MARGIN * extent, inside.max() + _REACH * extent)
+        return np.linspace(low, high, n)
+
+    def seen(self, column: int, values: Array) -> Array:
+        """What the sets see of values of a column: steps before them take one column at a time, or have new names."""
+        if self.rows is self.prepared or self.model.before is None:
+            return values
+        points = np.tile(self.rows[0], (len(values), 1))
+        points[:, column] = values
+        with columns_in_order(), np.errstate(all="ignore"):
+            seen = np.asarray(self.model.prepared(points))[:, column]
+        return np.where(np.isfinite(seen), seen, np.inf)  # the margin may lie where a logarithm has no value
+
+
+def _shadow(stage: _Stage, pair: tuple[int, int]) -> Slice:
     r"""Highest score that a row with given values in two columns can have.
 
-    Over what the rows of the sample have in the other columns. A row inside a set is inside its shadow; a row outside
-    may be, too. The kernel is a product over columns, so that the scores of the whole grid, completed by the k-th row,
-    are :math:`\sum_j c_j\, k(x, x_j)\, k(y, x_j)\, k(r_k, x_j)`, with a factor for the first column, for the second,
-    and for all others.
+    Over what the rows inside have in the other columns. A row inside a set is inside its shadow; a row outside may be,
+    too. The kernel is a product over columns, so that the scores of the whole grid, completed by the k-th row, are
+    :math:`\sum_j c_j\, k(x, x_j)\, k(y, x_j)\, k(r_k, x_j)`, with a factor for the first column, for the second, and
+    for all others. Rows beyond the picture are put on its edge.
     """
-    others = [f for f in range(len(names)) if f not in pair]
-    completions = prepared[:: max(1, len(prepared) // _COMPLETIONS)][:, others] if others else np.empty((1, 0))
+    function = stage.model.sets._level_sets.function
+    others = [f for f in range(len(stage.names)) if f not in pair]
+    completions = stage.prepared[stage.inside][:, others] if others else np.empty((1, 0))
     rest = function.weights * _kernels(completions, function.centres[:, others], function.sigma)
-    axes = [_axis(rows[:, f], prepared[:, f]) for f in pair]
+    x, y = (stage.axis(f) for f in pair)
     along_x, along_y = (
-        _kernels(axis[1][:, np.newaxis], function.centres[:, [f]], function.sigma)
-        for axis, f in zip(axes, pair, strict=True)
+        _kernels(stage.seen(f, axis)[:, np.newaxis], function.centres[:, [f]], function.sigma)
+        for f, axis in zip(pair, (x, y), strict=True)
     )
     scores = np.stack([((rest * factors) @ along_x.T).max(axis=0) for factors in along_y])
-    return Slice((names[pair[0]], names[pair[1]]), axes[0][0], axes[1][0], scores, rows[:, pair])
+    rows = np.clip(stage.rows[:, pair], [x[0], y[0]], [x[-1], y[-1]])
+    return Slice((stage.names[pair[0]], stage.names[pair[1]]), x, y, scores, rows)
 
 
 def _kernels(points: Array, centres: Array, sigma: float) -> Array:
     return np.asarray(np.exp(-cdist(points, centres, "sqeuclidean") / (2.0 * sigma**2)))
 
 
-def _axis(values: Array, prepared: Array, n: int = _RESOLUTION) -> tuple[Array, Array]:
-    """Places along a column, and the same as the sets see them: scalers move and stretch columns, and no more."""
-    low, high = values.argmin(), values.argmax()
-    ends = values[[low, high]]
-    room = _MARGIN * np.ptp(ends) or 1.0
-    axis = np.linspace(ends[0] - room, ends[1] + room, n)
-    stretch = np.ptp(prepared[[low, high]]) / np.ptp(ends) if np.ptp(ends) else 1.0
-    return axis, prepared[low] + stretch * (axis - ends[0])
-
-
 def _telling_features(names: Sequence[str], survey: SurveyResult) -> list[int]:
     """Columns to draw, in their order: of many those that contribute most to what is unusual."""
-    shares = [sum(abs(row.contributions[name]) / row.distance for row in survey.unusual) for name in names]
+    shares = [sum(abs(row.contributions[name]) / (row.distance or 1.0) for row in survey.unusual) for name in names]
     return sorted(sorted(range(len(names)), key=lambda j: -shares[j])[:_MOST_FEATURES])
 
 
-def _strip(name: str, rows: Array, numbers: NDArray[np.int64], model: FittedModel) -> Slice:
+def _strip(stage: _Stage, numbers: NDArray[np.int64]) -> Slice:
     """A single column: the sets are stripes, and the rows stand in them by their number."""
-    with columns_in_order():
-        prepared = np.asarray(model.prepared(rows))
-        x, seen = _axis(rows[:, 0], prepared[:, 0], _RESOLUTION**2)
-        scores = model.sets.score_samples(seen[:, np.newaxis])
+    x = stage.axis(0, _RESOLUTION**2)
+    scores = stage.model.sets._level_sets.function(stage.seen(0, x)[:, np.newaxis])
     y = np.array([0.0, max(1.0, float(numbers.max()))])
-    return Slice((name, "row"), x, y, np.tile(scores, (2, 1)), np.column_stack([rows, numbers]))
+    rows = np.column_stack([np.clip(stage.rows[:, 0], x[0], x[-1]), numbers])
+    return Slice((stage.names[0], "row"), x, y, np.tile(scores, (2, 1)), rows)
