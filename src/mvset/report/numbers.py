@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 _STEPS = [*np.round(np.arange(0.60, 0.995, 0.01), 2).tolist(), 0.995]
 _MOST_FEATURES = 4  # whose pairs are drawn
-_RESOLUTION = 80  # of the grid of a picture, each way
+_RESOLUTION = 64  # of the grid of a picture, each way
 _MARGIN = 0.12  # around the rows, in units of the extent of those inside
 _REACH = 1.5  # how far from these rows outside are shown in their place
 
