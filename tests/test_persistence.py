@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import io
 import json
 import os
@@ -13,12 +14,13 @@ import sklearn
 import skops.io
 from sklearn.ensemble import IsolationForest
 from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import mvset
 from mvset.datasets import two_moons
-from mvset.persistence import _OURS, ModelFileError
+from mvset.persistence import _TRUSTED, ModelFileError
 
 X = two_moons(300, random_state=0)
 NEW = two_moons(200, noise=0.4, random_state=1)
@@ -89,7 +91,7 @@ def test_an_unknown_type_is_refused_by_name_and_not_run(tmp_path, model):
 
 
 def test_every_trusted_type_exists():
-    for name in _OURS:
+    for name in _TRUSTED:
         module, _, kind = name.rpartition(".")
         assert isinstance(getattr(__import__(module, fromlist=[kind]), kind), type)
 
@@ -181,3 +183,24 @@ def test_a_failed_save_leaves_the_old_file(path, model, monkeypatch):
         mvset.save(model, path)
     assert path.read_bytes() == before
     assert [p.name for p in path.parent.iterdir()] == ["model.mvset"]
+
+
+@pytest.mark.parametrize("note", [b"[]", b"{}", b"{", b'{"format": "1", "mvset": "0.1"}', b"\xff"])
+def test_a_note_that_is_none(path, note):
+    rewritten(path, lambda n, c: note if n == "mvset.json" else c)
+    with pytest.raises(ModelFileError, match="truncated or damaged"):
+        mvset.load(path)
+
+
+def test_weights_that_do_not_match_the_centres_are_not_read_past(model):
+    broken = copy.deepcopy(model)
+    function = broken._level_sets.function
+    object.__setattr__(function, "weights", function.weights[:3])
+    with pytest.raises(ValueError, match=r"centres have weights of shape \(3,\)"):
+        broken.predict(NEW)
+
+
+def test_a_pipeline_with_an_imputer_is_known(tmp_path):
+    pipeline = make_pipeline(SimpleImputer(), mvset.MinimumVolumeSet(sigma=0.3, random_state=0)).fit(X)
+    mvset.save(pipeline, tmp_path / "m")
+    np.testing.assert_array_equal(mvset.load(tmp_path / "m").predict(NEW), pipeline.predict(NEW))

@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mvset import MinimumVolumeSet
 from mvset.pipelines import FittedModel
-from mvset.survey import FALSE_ALARM_RATE, LEVEL_EDGES, Survey, judge
+from mvset.survey import FALSE_ALARM_RATE, LEVEL_EDGES, Survey
 
 MASSES = (0.5, 0.8, 0.9, 0.95, 0.99)
 
@@ -30,7 +30,7 @@ def surveyed(pipeline, X, cuts=(), mass=0.95, **options):
     model = FittedModel.of(pipeline)
     survey = Survey(model, mass, **options)
     for numbers in np.split(np.arange(len(X)), cuts):
-        judged = judge(model, X[numbers], mass)
+        judged = survey.judge(X[numbers])
         survey.add(
             X[numbers], judged, numbers, lambda chosen, numbers=numbers: [{"id": int(numbers[i])} for i in chosen]
         )
@@ -38,14 +38,14 @@ def surveyed(pipeline, X, cuts=(), mass=0.95, **options):
 
 
 def test_rows_are_judged_as_the_model_does(pipeline):
-    judged = judge(FittedModel.of(pipeline), NEW, 0.9)
+    judged = Survey(FittedModel.of(pipeline), 0.9).judge(NEW)
     prepared, sets = pipeline[:-1].transform(NEW), pipeline[-1]
     np.testing.assert_array_equal(judged.scores, sets.score_samples(prepared))
     np.testing.assert_array_equal(judged.levels, sets.level(prepared))
     np.testing.assert_array_equal(judged.inside, sets.predict(prepared, 0.9) == 1)
-    np.testing.assert_array_equal(judged.contributions, sets.explain(prepared))
-    np.testing.assert_array_equal(judged.top_features, np.abs(sets.explain(prepared)).argmax(axis=1))
-    np.testing.assert_allclose(judged.normal, prepared - sets.sigma_ * sets.explain(prepared))
+    np.testing.assert_array_equal(judged.contributions(), sets.explain(prepared))
+    np.testing.assert_array_equal(judged.top_features(), np.abs(sets.explain(prepared)).argmax(axis=1))
+    np.testing.assert_array_equal(judged.contributions([3, 5]), sets.explain(prepared)[[3, 5]])
 
 
 def test_counts_are_those_of_predict(pipeline):

@@ -199,7 +199,7 @@ class CertaintyMixin:
         report : DriftReport
             With a reserved calibration set the false-alarm rate is at most what it says; above 10 000 rows the test of
             the distribution is asymptotic. In "split" mode the calibration rows are those held out, and the rate is
-            measured, not proved; with many repeated rows it is too high.
+            measured, not proved.
 
         See Also
         --------
@@ -211,7 +211,7 @@ class CertaintyMixin:
         >>> from mvset.datasets import two_moons
         >>> model = MinimumVolumeSet(calibration="conformal", random_state=0).fit(two_moons(500, random_state=0))
         >>> print(model.check_drift(two_moons(400, noise=0.3, random_state=1)))
-        48 of 400 rows outside, 12.00% where 4.40% were expected (p = 0.0011; of the whole distribution 0.13): drift.
+        48 of 400 rows outside, 12.00% where 4.40% were expected (p = 0.0011 by the share, 0.13 by the levels): drift.
         """
         tally = self._drift_tally(mass, false_alarm_rate)
         tally.update(self.score_samples(X))
@@ -271,7 +271,7 @@ class CertaintyMixin:
 
         The inside of the sets may be a plateau, of another height in every split: there a score says which models gave
         it, not where the row is. It then differs how many rows are inside the set of their split, and how many inside
-        the set itself, by more than twice its standard error.
+        the set itself, by more than twice its standard error. The last mass if they never agree.
         """
         n_rows = len(self._calibration_scores)
         resolved = 1.0 - 1.0 / self._held_out_scores.shape[1]

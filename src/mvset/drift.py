@@ -70,10 +70,12 @@ class DriftReport:
 
     def __str__(self) -> str:
         verdict = "drift" if self.drifted else "no sign of drift"
+        if self.drifted and self.share_outside < self.expected_share:
+            verdict += ", or rows of the fit itself, which lie further inside"
         return (
             f"{self.n_outside} of {self.n_rows} rows outside, {self.share_outside:.2%} where {self.expected_share:.2%} "
-            f"were expected (p = {self.share_p_value:.2g}; of the whole distribution {self.distribution_p_value:.2g}): "
-            f"{verdict}."
+            f"were expected (p = {self.share_p_value:.2g} by the share, {self.distribution_p_value:.2g} by the levels)"
+            f": {verdict}."
         )
 
 

@@ -43,7 +43,7 @@ class ExplanationMixin:
 
         Notes
         -----
-        It costs two to three times as much as `score_samples`, and is right in the far tail, where the score is zero.
+        It costs about twice as much as `score_samples`, and is right in the far tail, where the score is zero.
         Its limits: it looks at the support vectors near by, not at all rows, and knows one step, not the whole way into
         the set. Half-way between two clusters it points to neither. Where two columns rise and fall together, a row off
         their line is explained by both. Deep inside the set there is nothing to explain, and the contributions are

@@ -51,6 +51,8 @@ class KernelExpansion:
         """What a kernel fills, an array of `shape` for each point, for one chunk of rows after the other."""
         scaled_centres = np.ascontiguousarray(scaled_columns(self.centres, self.origin, self.sigma, self.dtype).T)
         weights: NDArray[Any] = self.weights.astype(self.dtype)
+        if weights.shape != (len(scaled_centres),):  # kernels do not check, and files may hold anything
+            raise ValueError(f"{len(self.centres)} centres have weights of shape {weights.shape}.")
 
         def values(start: int) -> NDArray[Any]:
             points = scaled_columns(X[start : start + _CHUNK], self.origin, self.sigma, self.dtype)

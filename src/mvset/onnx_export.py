@@ -63,10 +63,8 @@ def to_onnx(model: Any, *, dtype: DTypeLike = np.float64) -> ModelProto:
 
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise ValueError(f"dtype must be numpy.float32 or numpy.float64; got {dtype!r}.")
-    fitted = FittedModel.of(model)
+    fitted = FittedModel.of_minimum_volume_set(model)
     sets = fitted.sets
-    if not isinstance(sets._level_sets.function, KernelExpansion):
-        raise TypeError(f"ONNX export takes a MinimumVolumeSet, alone or in a Pipeline; got {type(sets).__name__}.")
     names, graph = fitted.feature_names, _Graph()
     x = graph.add("Cast", "X", to=TensorProto.DOUBLE)
     for _, step in [] if fitted.before is None else fitted.before.steps:

@@ -20,7 +20,7 @@ from mvset.version import __version__
 
 _FORMAT = 1  # raised when models of before can no longer be read
 _NOTE = "mvset.json"
-_OURS = [
+_TRUSTED = [
     "mvset.answers.MassInterval",
     "mvset.baselines.OneClassSVM",
     "mvset.calibrated.CalibratedSet",
@@ -36,6 +36,7 @@ _OURS = [
     "mvset.scorers.Dress",
     "mvset.volumes.Probe",
     "mvset.volumes.VolumeEstimate",
+    "numpy.dtype",  # in scikit-learn's imputers
 ]
 
 
@@ -129,9 +130,9 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
             stacklevel=2,
         )
     try:
-        return skops.io.loads(content, trusted=[*_OURS, *trusted])
+        return skops.io.loads(content, trusted=[*_TRUSTED, *trusted])
     except UntrustedTypesFoundException:
-        unknown = sorted(set(skops.io.get_untrusted_types(data=content)) - {*_OURS, *trusted})
+        unknown = sorted(set(skops.io.get_untrusted_types(data=content)) - {*_TRUSTED, *trusted})
         raise ModelFileError(
             f"{path} holds types that are not known to be safe: {', '.join(unknown)}. If you trust where the file "
             f"comes from: mvset.load(path, trusted={unknown})."
@@ -162,8 +163,12 @@ def _note_in(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
             if _NOTE not in archive.namelist():
                 raise ModelFileError(f"{path} was not written by mvset.save.")
             note: dict[str, Any] = json.loads(archive.read(_NOTE))
+            if not isinstance(note["format"], int) or not isinstance(note["mvset"], str):
+                raise ValueError
             return note
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError):
+    except ModelFileError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, KeyError, TypeError):
         raise ModelFileError(f"{path} is truncated or damaged: copy it once more, or fit again.") from None
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from mvset.estimator import MinimumVolumeSet
 from mvset.nested_sets import NestedSetsMixin
 
 
@@ -35,6 +36,16 @@ class FittedModel:
         steps = model.steps[:-1] if isinstance(model, Pipeline) else []
         steps = [(name, step) for name, step in steps if step not in (None, "passthrough")]
         return cls(Pipeline(steps) if steps else None, sets)
+
+    @classmethod
+    def of_minimum_volume_set(cls, model: Any) -> FittedModel:
+        """The same, for those who need all answers of a MinimumVolumeSet."""
+        fitted = cls.of(model)
+        if not isinstance(fitted.sets, MinimumVolumeSet):
+            raise TypeError(
+                f"A MinimumVolumeSet is needed, alone or at the end of a Pipeline; got {type(fitted.sets).__name__}."
+            )
+        return fitted
 
     def prepared(self, X: Any) -> Any:
         """Rows as the nested sets take them."""
@@ -68,8 +79,11 @@ class FittedModel:
             return moved
         if self.prepared_names != self.feature_names or not hasattr(self.before, "inverse_transform"):
             return None
-        with columns_in_order():
-            returned = np.asarray(self.before.inverse_transform(self.before.transform(rows)))
+        try:
+            with columns_in_order():
+                returned = np.asarray(self.before.inverse_transform(self.before.transform(rows)))
+        except ValueError:  # imputers cannot
+            return None
         exact = returned.shape == rows.shape and np.allclose(returned, rows, rtol=1e-6, atol=1e-6 * np.abs(rows).max())
         return np.asarray(self.before.inverse_transform(moved)) if exact else None
 

@@ -21,30 +21,22 @@ LEVEL_EDGES = np.linspace(0.0, 1.0, 21)
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a model says about rows."""
+    """What a model says about rows; why it does is asked for apart, since it costs twice as much."""
 
+    sets: Any
+    prepared: Array  # the rows as the nested sets take them
     scores: Array
     levels: Array
     inside: NDArray[np.bool_]
-    contributions: Array  # of each feature, see `explain`
-    normal: Array  # what would be normal near by, as the nested sets see it
 
-    @property
+    def contributions(self, chosen: Any = slice(None)) -> Array:
+        """How much each feature contributes to some of the rows, see `explain`."""
+        with columns_in_order():
+            return np.asarray(self.sets.explain(self.prepared[chosen]))
+
     def top_features(self) -> NDArray[np.intp]:
         """Index of the feature that contributes most to each row."""
-        return np.asarray(np.abs(self.contributions).argmax(axis=1))
-
-
-def judge(model: FittedModel, X: Any, mass: float) -> Judgement:
-    """Judge rows; of a plain array the columns are those that the model was fitted with, in that order."""
-    sets = model.sets
-    with columns_in_order():
-        prepared = model.prepared(X)
-        scores, contributions = sets.score_samples(prepared), sets.explain(prepared)
-    levels = sets._level_sets.level(scores)  # `level` would score once more
-    return Judgement(
-        scores, levels, scores >= sets.offset(mass), contributions, np.asarray(prepared) - sets.sigma_ * contributions
-    )
+        return np.asarray(np.abs(self.contributions()).argmax(axis=1))
 
 
 @dataclass(frozen=True)
@@ -99,7 +91,7 @@ class SurveyResult:
 
 
 class Survey:
-    """Takes batches of judged rows; memory does not grow with their number."""
+    """Judges batches of rows and counts them; memory does not grow with their number."""
 
     def __init__(
         self,
@@ -110,8 +102,8 @@ class Survey:
         n_unusual: int = 10,
         n_sampled: int = 0,
     ) -> None:
-        self._model = model
-        self._mass = mass
+        self.model = model
+        self.mass = mass
         self._masses = np.array(sorted(masses))
         self._ascending_offsets = np.array([model.sets.offset(m) for m in self._masses[::-1]])
         self._tally = model.sets._drift_tally(mass, FALSE_ALARM_RATE)
@@ -120,6 +112,15 @@ class Survey:
         self._n_unusual = n_unusual
         self._unusual: list[UnusualRow] = []
         self._sample = RowSample(n_sampled)
+
+    def judge(self, X: Any) -> Judgement:
+        """Judge rows; of a plain array the columns are those that the model was fitted with, in that order."""
+        sets = self.model.sets
+        with columns_in_order():
+            prepared = self.model.prepared(X)
+            scores = sets.score_samples(prepared)
+        levels = sets._level_sets.level(scores)  # `level` would score once more
+        return Judgement(sets, np.asarray(prepared), scores, levels, scores >= sets.offset(self.mass))
 
     def add(
         self, rows: Array, judged: Judgement, numbers: NDArray[np.int64], kept: Callable[[NDArray[np.intp]], list[Any]]
@@ -138,7 +139,7 @@ class Survey:
         n_outside = np.cumsum(self._inside_counts)[:-1][::-1]
         sample = self._sample.rows()
         return SurveyResult(
-            self._mass,
+            self.mass,
             self._tally.report(),
             self._masses,
             n_outside,
@@ -155,10 +156,11 @@ class Survey:
             return
         candidates = np.flatnonzero(judged.scores <= np.partition(judged.scores, n - 1)[n - 1])
         # Far out all scores are zero: there the displacement tells which is furthest.
-        distances = _distances(judged.contributions[candidates])
-        chosen = candidates[np.lexsort((-distances, judged.scores[candidates]))[:n]]
-        names, prepared_names = self._model.feature_names, self._model.prepared_names
-        normal = self._model.restored(judged.normal[chosen], rows[chosen])
+        contributions = judged.contributions(candidates)
+        furthest = np.lexsort((-_distances(contributions), judged.scores[candidates]))[:n]
+        chosen, contributions = candidates[furthest], contributions[furthest]
+        names, prepared_names = self.model.feature_names, self.model.prepared_names
+        normal = self.model.restored(judged.prepared[chosen] - self.model.sets.sigma_ * contributions, rows[chosen])
         for k, (i, others) in enumerate(zip(chosen, kept(chosen), strict=True)):
             self._unusual.append(
                 UnusualRow(
@@ -167,7 +169,7 @@ class Survey:
                     level=float(judged.levels[i]),
                     values=dict(zip(names, rows[i].tolist(), strict=True)),
                     normal={} if normal is None else dict(zip(names, normal[k].tolist(), strict=True)),
-                    contributions=dict(zip(prepared_names, judged.contributions[i].tolist(), strict=True)),
+                    contributions=dict(zip(prepared_names, contributions[k].tolist(), strict=True)),
                     kept=others,
                 )
             )

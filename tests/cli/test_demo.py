@@ -25,3 +25,11 @@ def test_the_demo_prints_what_the_readme_shows(tmp_path):
     assert sorted(path.name for path in (tmp_path / "demo-output").iterdir()) == [
         "model.mvset", "normal.csv", "report.html", "scores.parquet", "today.csv",
     ]  # fmt: skip
+
+
+def test_a_step_that_fails_ends_the_demo(tmp_path):
+    (tmp_path / "demo-output" / "model.mvset").mkdir(parents=True)
+    done = subprocess.run([COMMAND, "demo"], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "demo-output/model.mvset: Is a directory." in done.stderr
+    assert "mvset score" not in done.stdout

@@ -55,7 +55,7 @@ MODELS = {
 }
 SAID = {
     "OneClassSVM": "m.mvset: A fitted MinimumVolumeSet is needed, or a Pipeline that ends in one; got OneClassSVM.",
-    "CalibratedSet": "m.mvset holds a CalibratedSet; the command line takes a MinimumVolumeSet.",
+    "CalibratedSet": "m.mvset: A MinimumVolumeSet is needed, alone or at the end of a Pipeline; got CalibratedSet.",
     "unfitted": "m.mvset: This MinimumVolumeSet instance is not fitted yet.",
     "forest": "m.mvset holds types that are not known to be safe: sklearn.tree._tree.Tree.",
 }

@@ -210,7 +210,7 @@ def test_a_model_of_python_takes_columns_by_number(mvset, folder):
         ),
         (
             ("--out", "scores.xls"),
-            "scores.xls: results are written as one of .parquet, .csv, .feather, .arrow, .ndjson, .jsonl.",
+            "scores.xls: results are written as one of .parquet, .pq, .csv, .feather, .arrow, .ndjson, .jsonl.",
         ),
         (("--out", "deep/scores.csv"), "deep: No such file or directory."),
         (("--out", "folder.csv"), "folder.csv: Is a directory."),

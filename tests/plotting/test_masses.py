@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mvset import MinimumVolumeSet, PluginKernelDensity
+from mvset.datasets import two_moons
 from mvset.plotting.masses import claimable, fitted_curve, known_band, masses_around, tail_masses
 
 
@@ -59,3 +60,8 @@ def test_no_set_surely_holds_the_mass_when_rows_are_few(moons):
     around = masses_around(model.fit(moons), 0.95)
     assert len(around) == 1
     assert around[0] < 0.9
+
+
+def test_there_is_no_band_around_a_set_that_has_no_bounds():
+    model = MinimumVolumeSet(0.5, nu=0.8, sigma=0.4, random_state=0).fit(two_moons(300, random_state=0))
+    assert masses_around(model, 0.95) == []

@@ -9,7 +9,6 @@ from sklearn.preprocessing import StandardScaler
 from mvset import MinimumVolumeSet
 from mvset.pipelines import FittedModel
 from mvset.report.write import report_survey
-from mvset.survey import judge
 
 EVIL = "<script>alert(1)</script>"
 NAMES = [EVIL, "a & b", "cost in $, or $"]
@@ -37,6 +36,6 @@ def fitted(model):
 @pytest.fixture(scope="session")
 def survey(fitted, rows):
     survey = report_survey(fitted, 0.95)
-    judged = judge(fitted, rows, 0.95)
+    judged = survey.judge(rows)
     survey.add(rows.to_numpy(), judged, np.arange(300), lambda chosen: [{"<i>id</i>": f"<b>{k}</b>"} for k in chosen])
     return survey.result()

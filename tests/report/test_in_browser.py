@@ -84,7 +84,8 @@ def test_the_arrow_keys_move_the_slider(page):
     before = float(page.inner_text("#mass-value"))
     page.focus("#mass")
     page.keyboard.press("ArrowLeft")
-    page.wait_for_function(f"Number(document.getElementById('mass-value').textContent) < {before}")
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)))")
+    assert float(page.inner_text("#mass-value")) < before
 
 
 def test_a_name_with_tags_shows_as_text(page):

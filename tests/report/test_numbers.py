@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
@@ -11,13 +13,12 @@ from mvset.datasets import paper_mixture, two_moons
 from mvset.pipelines import FittedModel
 from mvset.report.numbers import report_numbers, slider_masses, smooth_levels
 from mvset.report.write import report_survey
-from mvset.survey import judge
 
 
 def numbers_about(model, X, mass=0.95):
     fitted = FittedModel.of(model)
     survey = report_survey(fitted, mass)
-    survey.add(X, judge(fitted, X, mass), np.arange(len(X)), lambda chosen: [{} for _ in chosen])
+    survey.add(X, survey.judge(X), np.arange(len(X)), lambda chosen: [{} for _ in chosen])
     return report_numbers(fitted, survey.result())
 
 
@@ -46,16 +47,23 @@ def test_the_slider_stops_at_what_can_be_claimed():
 
 def test_rows_inside_lie_inside_the_shadow():
     X = paper_mixture(5).sample(400, random_state=0)
-    numbers = numbers_about(
-        MinimumVolumeSet(sigma=1.3, random_state=0).fit(X), paper_mixture(5).sample(300, random_state=1)
-    )
+    model = MinimumVolumeSet(sigma=1.3, random_state=0).fit(X)
+    numbers = numbers_about(model, paper_mixture(5).sample(2000, random_state=1))
     assert len(numbers.shadows) == 6  # pairs of the four most telling columns
-    inside = numbers.survey.sample.scores >= numbers.offsets[numbers.start]
+    sample = numbers.survey.sample
+    inside = sample.rows[sample.scores >= numbers.offsets[-1]]
+    assert len(inside) > 1400
     for shadow in numbers.shadows:
-        i = np.abs(shadow.x - shadow.rows[:, [0]]).argmin(axis=1)
-        j = np.abs(shadow.y - shadow.rows[:, [1]]).argmin(axis=1)
-        near = shadow.scores[j, i]  # the next place on the grid
-        assert np.mean(near[inside] >= 0.9 * numbers.offsets[numbers.start]) > 0.99
+        # The highest score over completions, at the place itself: its own completion gives its own score at least.
+        i, j = (int(name[1:]) for name in shadow.names)
+        for row in inside[::200]:
+            completed = inside.copy()
+            completed[:, [i, j]] = row[[i, j]]
+            highest = model.score_samples(completed).max()
+            k, m = np.abs(shadow.x - row[i]).argmin(), np.abs(shadow.y - row[j]).argmin()
+            completed[:, [i, j]] = shadow.x[k], shadow.y[m]
+            np.testing.assert_allclose(shadow.scores[m, k], model.score_samples(completed).max(), rtol=1e-9)
+            assert highest >= model.score_samples(row[np.newaxis])[0] * (1 - 1e-12)
 
 
 def test_a_shadow_is_the_highest_score_over_completions():
@@ -149,3 +157,8 @@ def test_a_single_principal_component():
     shadow = numbers_about(model, X).shadows[0]
     assert shadow.names == ("pca0", "row")
     np.testing.assert_allclose(shadow.scores[0], model[-1].score_samples(shadow.x[:, np.newaxis]))
+
+
+def test_a_set_that_holds_everything_has_no_border():
+    numbers = SimpleNamespace(masses=np.array([0.9, 0.99]), offsets=np.array([0.1, 0.0]))
+    np.testing.assert_allclose(smooth_levels(numbers, np.array([0.1, 0.0])), [0.9, 0.99])

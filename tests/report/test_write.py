@@ -1,10 +1,17 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.ensemble import IsolationForest
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
 
-from mvset import MinimumVolumeSet, write_report
+from mvset import CalibratedSet, MinimumVolumeSet, write_report
 from mvset.datasets import two_moons
+from mvset.pipelines import FittedModel
+from mvset.report.numbers import report_numbers
+from mvset.report.write import report_survey
 
 
 def test_a_hundred_thousand_rows_make_a_small_file(tmp_path):
@@ -40,3 +47,38 @@ def test_the_same_report_twice(model, rows, tmp_path):
     for name in ("a.html", "b.html"):
         write_report(model, rows, tmp_path / name)
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+def test_steps_that_cannot_be_undone(tmp_path):
+    X = two_moons(300, random_state=0)
+    model = make_pipeline(SimpleImputer(), MinimumVolumeSet(sigma=0.3, random_state=0)).fit(X)
+    write_report(model, two_moons(100, random_state=1), tmp_path / "report.html")
+    assert "what is normal around it" in (tmp_path / "report.html").read_text()
+
+
+def test_names_that_look_like_mathematics(tmp_path):
+    X = pd.DataFrame(two_moons(300, random_state=0), columns=["$_$", r"cost ($) of \\x ($)"])
+    model = MinimumVolumeSet(sigma=0.3, random_state=0).fit(X)
+    write_report(model, X, tmp_path / "report.html")
+    assert "$_$" in (tmp_path / "report.html").read_text()
+
+
+def test_another_estimator_is_refused_by_name(tmp_path):
+    X = two_moons(200, random_state=0)
+    forest = CalibratedSet(IsolationForest(n_estimators=5), n_splits=2, random_state=0).fit(X)
+    with pytest.raises(TypeError, match=r"A MinimumVolumeSet is needed.*got CalibratedSet"):
+        write_report(forest, X, tmp_path / "report.html")
+
+
+@pytest.mark.parametrize("calibration", ["split", "conformal"])
+def test_normal_rows_fill_bars_within_the_band(calibration):
+    # Many rows judged by few calibration rows: these leave the bars open, not the rows.
+    model = MinimumVolumeSet(sigma=0.4, calibration=calibration, random_state=0).fit(two_moons(600, random_state=0))
+    fitted = FittedModel.of(model)
+    survey = report_survey(fitted, 0.95)
+    rows = two_moons(50_000, random_state=1)
+    survey.add(rows, survey.judge(rows), np.arange(len(rows)), lambda chosen: [{} for _ in chosen])
+    numbers = report_numbers(fitted, survey.result())
+    low, high = numbers.level_chance
+    within = (numbers.level_shares >= low) & (numbers.level_shares <= high)
+    assert within[16:].all() if calibration == "split" else within.sum() >= 17

@@ -237,3 +237,12 @@ def test_text_is_passed_on_as_it_stands(tmp_path):
     assert NdjsonFile(tmp_path).verbatim(pa.int64()) == pa.int64()
     assert ParquetFile(tmp_path).verbatim(pa.timestamp("us")) == pa.timestamp("us")
     assert ParquetFile(tmp_path).verbatim(pa.dictionary(pa.int8(), pa.string())) == pa.string()
+
+
+def test_an_empty_line_in_a_single_column_is_a_missing_value(tmp_path):
+    file = write(tmp_path / "t.csv", "x\n1\n\n3\n")
+    assert rows(file, pa.schema([("x", pa.float64())])) == [{"x": 1.0}, {"x": None}, {"x": 3.0}]
+
+
+def test_tabs_separate_where_the_name_says_so(tmp_path):
+    assert write(tmp_path / "t.tsv", "a,b,c\td\n1\t2\n").schema().names == ["a,b,c", "d"]

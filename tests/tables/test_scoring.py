@@ -36,7 +36,7 @@ def new(tmp_path):
 def scored(model, folder, out, **options):
     reader = TableReader(table_files([str(folder / "t.parquet")]), NAMES, drop_missing=True)
     survey = Survey(model, 0.9)
-    score_table(reader, model, survey, 0.9, out=out, **options)
+    score_table(reader, survey, out=out, **options)
     return survey.result()
 
 

@@ -59,7 +59,7 @@ def test_half_a_file_is_none_and_the_old_one_stays(tmp_path, suffix, error):
 
 
 def test_an_unknown_format_is_refused(tmp_path):
-    with pytest.raises(TableError, match=r"t\.xlsx: results are written as one of \.parquet, \.csv, "):
+    with pytest.raises(TableError, match=r"t\.xlsx: results are written as one of \.parquet, \.pq, \.csv, "):
         write(tmp_path / "t.xlsx", TABLE)
 
 
@@ -93,3 +93,9 @@ def test_a_folder_that_is_not_there_is_said_of_the_file(tmp_path, suffix):
         write(path, TABLE)
     assert error.value.filename == str(path)
     assert error.value.strerror == "No such file or directory"
+
+
+def test_json_has_no_word_for_nan_however_deep(tmp_path):
+    table = pa.table({"x": [[1.0, float("nan")]], "y": [float("inf")]})
+    write(tmp_path / "t.ndjson", table)
+    assert (tmp_path / "t.ndjson").read_text() == '{"x": [1.0, null], "y": null}\n'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -40,6 +40,8 @@ def demo_command(
             _show(run, [str(argument) for argument in arguments])
 
 
-def _show(run: Callable[..., object], arguments: Sequence[str]) -> None:
+def _show(run: Callable[..., Any], arguments: Sequence[str]) -> None:
     typer.echo(f"\n$ mvset {shlex.join(arguments)}")
-    run(args=list(arguments), prog_name="mvset", standalone_mode=False)
+    code = run(args=list(arguments), prog_name="mvset", standalone_mode=False)
+    if code:
+        raise typer.Exit(code)

@@ -25,7 +25,7 @@ def export_command(
     - `mvset export model.mvset --onnx model.onnx --float32`
     """
     need("onnx", "onnx", "ONNX export needs one more package")
-    with explained(ValueError, TypeError, when_stopped="Nothing was written."):
+    with explained(ValueError, when_stopped="Nothing was written."):
         import numpy as np
 
         from mvset import to_onnx

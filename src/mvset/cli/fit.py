@@ -31,7 +31,7 @@ def fit_command(
         typer.Option(help="What is promised about the mass: on average, for every new row, or with 95 % confidence."),
     ] = "split",
     max_rows: Annotated[
-        int, typer.Option(min=2, help="Fit to a random sample of so many rows where there are more.")
+        int, typer.Option(min=3, help="Fit to a random sample of so many rows where there are more.")
     ] = 10_000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of all that is random.")] = 0,
     jobs: Jobs = -1,

@@ -18,7 +18,7 @@ def info_command(model: ModelFile, as_json: AsJson = False) -> None:
 
     - `mvset info model.mvset --json`
     """
-    with explained(ValueError, TypeError, when_stopped="Nothing was written."):
+    with explained(ValueError, when_stopped="Nothing was written."):
         from mvset.persistence import written_with
 
         fitted = loaded(model)

@@ -62,17 +62,15 @@ def model_in(path: Path) -> Any:
     """The model of a file, if it is one for the command line."""
     from sklearn.exceptions import NotFittedError
 
-    from mvset import MinimumVolumeSet, load
+    from mvset import load
     from mvset.persistence import ModelFileError
     from mvset.pipelines import FittedModel
 
     model = load(path)
     try:
-        sets = FittedModel.of(model).sets
+        FittedModel.of_minimum_volume_set(model)
     except (TypeError, NotFittedError) as error:
         raise ModelFileError(f"{path}: {error}") from None
-    if not isinstance(sets, MinimumVolumeSet):
-        raise ModelFileError(f"{path} holds a {type(sets).__name__}; the command line takes a MinimumVolumeSet.")
     return model
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,12 +11,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from mvset.jsonable import finite
+
 _WIDE = 200  # columns of a terminal that is none: nothing is cut
 
 
 def print_json(result: Mapping[str, Any]) -> None:
     """One JSON object; what is not finite is null."""
-    typer.echo(json.dumps(_finite(result), indent=2, default=str))  # in ASCII, which every pipe takes
+    typer.echo(json.dumps(finite(result), indent=2, default=str))  # in ASCII, which every pipe takes
 
 
 def print_facts(facts: Mapping[str, Any]) -> None:
@@ -37,11 +38,3 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         table.add_row(*(Text(f"{value:.4g}" if isinstance(value, float) else str(value)) for value in row))
     console = Console(highlight=False)
     (console if console.is_terminal else Console(highlight=False, width=_WIDE)).print(table)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _finite(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

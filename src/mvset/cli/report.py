@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -31,7 +32,7 @@ def report_command(
     """
     need("plotly", "report", "The report needs more packages")
     need("jinja2", "report", "The report needs more packages")
-    with explained(ValueError, TypeError, when_stopped="Nothing was written."):
+    with explained(ValueError, when_stopped="Nothing was written."):
         from mvset.files import written_aside
         from mvset.report.page import page_about
         from mvset.report.write import report_survey
@@ -40,16 +41,9 @@ def report_command(
         fitted = loaded(model, jobs)
         reader = reader_for(fitted, tables, keep or (), drop_missing)
         check_not_read(out, reader, model)
-        judged_by = mass or fitted.sets.mass
-        survey = report_survey(fitted, judged_by)
+        survey = report_survey(fitted, mass or fitted.sets.mass)
         with progress_bar(1.0) as bar:
-            score_table(
-                reader,
-                fitted,
-                survey,
-                mass or fitted.sets.mass,
-                on_progress=lambda share: bar.reach("scoring", share, 1.0),
-            )
+            score_table(reader, survey, on_progress=partial(bar.reach, "scoring", total=1.0))
             bar.describe("drawing")
             title = ", ".join(Path(name).name for name in tables)
             page = page_about(fitted, survey.result(), title=title, n_dropped=reader.n_dropped)

@@ -31,6 +31,11 @@ def axes_to_draw_on(ax: Any, n_axes: int = 1, legend_width: float = 0.0) -> list
     return axes
 
 
+def plain(name: str) -> str:
+    """A name that matplotlib writes as it is: between dollars it expects mathematics."""
+    return name.replace("$", r"\$")
+
+
 def tidy(ax: Any, *, xlabel: str, ylabel: str, title: str | None = None) -> None:
     """Labels, and nothing around the data that says nothing."""
     ax.set(xlabel=xlabel, ylabel=ylabel)

@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 
 from mvset.inputs import checked_mass
 from mvset.pipelines import FittedModel, columns_in_order
-from mvset.plotting.axes import axes_to_draw_on, percent, tidy
+from mvset.plotting.axes import axes_to_draw_on, percent, plain, tidy
 from mvset.plotting.masses import claimable, masses_around
 from mvset.plotting.shades import BAND_BORDER, BORDER, LEGEND_WIDTH, draw_borders, draw_legend, draw_rows, draw_shades
 from mvset.plotting.slices import Slice, anchor, column_pairs, slice_through
@@ -253,7 +253,7 @@ class LevelSetDisplay:
             dots, crosses = draw_rows(each, plane.rows, inside, faint=self.caption is not None)
             self.inside_.append(dots)
             self.outside_.append(crosses)
-            tidy(each, xlabel=plane.names[0], ylabel=plane.names[1], title=self.caption)
+            tidy(each, xlabel=plain(plane.names[0]), ylabel=plain(plane.names[1]), title=self.caption)
         draw_legend(
             self.axes_[-1],
             sets=[percent(mass) for mass in self.masses],

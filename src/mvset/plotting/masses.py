@@ -49,11 +49,11 @@ def masses_around(sets: Any, confidence: float) -> list[float]:
     """Masses of two sets around the fitted one; between their borders is that of the true mass, with confidence.
 
     The largest set that surely holds less than the fitted mass, and the smallest that surely holds no less; one or both
-    are missing where the rows are too few to be sure.
+    are missing where the rows are too few to be sure, and both where the model gives no bounds.
     """
-    if not hasattr(sets, "mass_band"):
+    if not hasattr(sets, "mass_band") or sets.mass < _least_bounded(sets):
         return []
-    least = min(_least_bounded(sets), sets.mass)
+    least = _least_bounded(sets)
     fine = np.union1d(np.linspace(least, sets.mass, 100), np.linspace(sets.mass, 1.0, 100, endpoint=False))
     band = known_band(sets, claimable(sets, fine), confidence)
     assert band is not None
@@ -62,4 +62,4 @@ def masses_around(sets: Any, confidence: float) -> list[float]:
 
 
 def _least_bounded(sets: Any) -> float:
-    return float(sets.mass_band().masses[0])
+    return float(min(sets.mass_band().masses, default=1.0))

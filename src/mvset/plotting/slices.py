@@ -20,7 +20,7 @@ _COLUMNS_BY_DEFAULT = 3  # their pairs are three pictures
 
 @dataclass(frozen=True, eq=False)
 class Slice:
-    """Scores over a grid in two columns, with all others fixed, and the rows projected on it.
+    """Scores over a grid in two columns, whatever is done about the others, and the rows projected on it.
 
     Attributes
     ----------

@@ -11,7 +11,6 @@ import plotly.graph_objects as go
 from mvset import palette
 from mvset.plotting.slices import Slice
 from mvset.report.numbers import ReportNumbers, smooth_levels
-from mvset.selection import describes_masses
 from mvset.survey import LEVEL_EDGES
 
 _FONT = {"family": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif", "size": 13, "color": palette.INK}
@@ -57,23 +56,20 @@ def level_set_figure(numbers: ReportNumbers, shadow: Slice) -> go.Figure:
 
 
 def level_figure(numbers: ReportNumbers) -> go.Figure:
-    """How many rows of the table have which level, beside the uniform."""
-    counts = numbers.survey.level_counts
-    total, n_bins = int(counts.sum()), len(counts)
-    middles = 0.5 * (LEVEL_EDGES[1:] + LEVEL_EDGES[:-1])
+    """How many rows of the table have which level, beside the uniform and where bars are by chance."""
+    edges, counts = LEVEL_EDGES, numbers.survey.level_counts
     figure = _figure("level", "share of rows")
     figure.add_bar(
-        x=middles,
-        y=counts / total,
-        width=0.9 / n_bins,
+        x=0.5 * (edges[1:] + edges[:-1]),
+        y=numbers.level_shares,
+        width=0.9 * np.diff(edges),
         marker={"color": palette.OURS_LIGHT, "line": {"width": 0}},
-        customdata=np.column_stack([LEVEL_EDGES[:-1], LEVEL_EDGES[1:], counts]),
+        customdata=np.column_stack([edges[:-1], edges[1:], counts]),
         hovertemplate="%{customdata[0]:.2f} to %{customdata[1]:.2f}: %{customdata[2]} rows<extra></extra>",
     )
-    spread = 1.96 * np.sqrt((1.0 / n_bins) * (1.0 - 1.0 / n_bins) / total)
-    low, high = max(0.0, 1.0 / n_bins - spread), 1.0 / n_bins + spread
+    low, high = (float(shares[0]) for shares in numbers.level_chance)  # all bars are of one width
     figure.add_hrect(y0=low, y1=high, fillcolor=palette.FAINT, opacity=0.25, line_width=0)
-    figure.add_hline(y=1.0 / n_bins, line={"color": palette.INK, "width": 1.5, "dash": "dash"})
+    figure.add_hline(y=float(edges[1]), line={"color": palette.INK, "width": 1.5, "dash": "dash"})
     figure.update_yaxes(rangemode="tozero", tickformat=".0%")
     figure.update_xaxes(range=[0, 1])
     return _with_mass_line(figure, numbers)
@@ -81,39 +77,23 @@ def level_figure(numbers: ReportNumbers) -> go.Figure:
 
 def mass_volume_figure(numbers: ReportNumbers) -> go.Figure:
     """Volume of the nested sets, with its error, and with the band of their true masses."""
-    masses, volumes = numbers.masses, np.array([volume.value for volume in numbers.volumes])
-    errors = 1.96 * np.array([volume.standard_error for volume in numbers.volumes])
+    curve = numbers.curve
+    masses, volumes = curve["masses"], curve["volumes"]
+    known = np.isfinite(curve["mass_lower"])
     figure = _figure("mass", "volume")
-    band = numbers.band
-    if len(band.masses) > 1:
-        along = np.array([numbers.model.sets.volume(mass).value for mass in band.masses])
-        figure.add_scatter(
-            x=[*band.lower, *band.upper[::-1]],
-            y=[*along, *along[::-1]],
-            fill="toself",
-            fillcolor="rgba(154, 154, 154, 0.25)",
-            line={"width": 0},
-            mode="lines",
-            hoverinfo="skip",
-            name=f"true masses, {band.confidence:.0%} band",
-        )
-    figure.add_scatter(
-        x=[*masses, *masses[::-1]],
-        y=[*(volumes + errors), *(volumes - errors)[::-1]],
-        fill="toself",
-        fillcolor=_BAND,
-        line={"width": 0},
-        mode="lines",
-        hoverinfo="skip",
-        name="error of the volume",
+    _add_band(
+        figure,
+        x=[*curve["mass_lower"][known], *curve["mass_upper"][known][::-1]],
+        y=[*volumes[known], *volumes[known][::-1]],
+        colour="rgba(154, 154, 154, 0.25)",
     )
+    _add_band(figure, x=[*masses, *masses[::-1]], y=[*curve["upper"], *curve["lower"][::-1]], colour=_BAND)
     figure.add_scatter(
         x=masses,
         y=volumes,
         mode="lines",
         line={"color": palette.OURS, "width": 2.5},
         hovertemplate="mass %{x:.3f}: volume %{y:.4g}<extra></extra>",
-        name="nested sets",
     )
     figure.update_xaxes(range=[masses[0], 1.0])
     return _with_mass_line(figure, numbers)
@@ -121,37 +101,38 @@ def mass_volume_figure(numbers: ReportNumbers) -> go.Figure:
 
 def bandwidth_figure(numbers: ReportNumbers) -> go.Figure:
     """Area under the mass-volume curve for every bandwidth tried, and the one chosen."""
-    sets = numbers.model.sets
-    curves = [curve for curve in sets.curves_ if np.isfinite(curve.area) and curve.area > 0]
-    sigmas, areas = np.array([c.sigma for c in curves]), np.array([c.area for c in curves])
-    errors = 1.96 * np.array([c.area_error for c in curves])
-    valid = np.array([describes_masses(c.training_mass, c.masses) for c in curves], dtype=bool)
+    tried, chosen_sigma = numbers.bandwidths, numbers.model.sets.sigma_
     figure = _figure("bandwidth σ", "area (AMV)")
     figure.add_scatter(
-        x=sigmas,
-        y=areas,
-        error_y={"array": errors, "color": palette.OURS_LIGHT, "thickness": 1.2, "width": 3},
+        x=tried.sigmas,
+        y=tried.areas,
+        error_y={"array": 1.96 * tried.errors, "color": palette.OURS_LIGHT, "thickness": 1.2, "width": 3},
         mode="lines+markers",
         line={"color": palette.OURS, "width": 2},
-        marker={"size": 7, "symbol": ["circle" if ok else "circle-open" for ok in valid]},
+        marker={"size": 7, "symbol": ["circle" if valid else "circle-open" for valid in tried.valid]},
         hovertemplate="σ %{x:.4g}: area %{y:.4g}<extra></extra>",
     )
-    chosen = sigmas == sets.sigma_
+    chosen = tried.sigmas == chosen_sigma
     figure.add_scatter(
-        x=sigmas[chosen],
-        y=areas[chosen],
+        x=tried.sigmas[chosen],
+        y=tried.areas[chosen],
         mode="markers+text",
         marker={"size": 13, "color": palette.HIGHLIGHT},
-        text=[f"σ = {sets.sigma_:.3g}"] * int(chosen.sum()),
+        text=[f"σ = {chosen_sigma:.3g}"] * int(chosen.sum()),
         textposition="bottom center",
         textfont={"color": palette.HIGHLIGHT},
         hoverinfo="skip",
     )
     figure.update_xaxes(type="log", dtick="D2")
-    if len(areas):
-        top = min(areas.max(), 4.0 * areas.min())
-        figure.update_yaxes(range=[areas.min() - 0.25 * (top - areas.min()), top * 1.05])
+    compete = tried.areas[tried.valid] if tried.valid.any() else tried.areas
+    if len(compete):
+        least, top = compete.min(), min(tried.areas.max(), 4.0 * compete.min())
+        figure.update_yaxes(range=[least - 0.25 * (top - least), 1.05 * top])
     return figure
+
+
+def _add_band(figure: go.Figure, x: list[float], y: list[float], colour: str) -> None:
+    figure.add_scatter(x=x, y=y, fill="toself", fillcolor=colour, line={"width": 0}, mode="lines", hoverinfo="skip")
 
 
 def _figure(x: str, y: str) -> go.Figure:

@@ -10,15 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from mvset.answers import MassBand
+from mvset.curves import BandwidthCurve
 from mvset.pipelines import FittedModel, columns_in_order
+from mvset.plotting.bars import chance_heights
+from mvset.plotting.masses import fitted_curve
 from mvset.plotting.slices import Slice
-from mvset.survey import SurveyResult
+from mvset.selection import describes_masses
+from mvset.survey import LEVEL_EDGES, SurveyResult
 from mvset.volumes import VolumeEstimate
 
 Array = NDArray[np.float64]
 
 _STEPS = [*np.round(np.arange(0.60, 0.995, 0.01), 2).tolist(), 0.995]
+CONFIDENCE = 0.95  # of all bands
+_LOG_OF_NOTHING = 750.0  # -log of less than the least float64
 _MOST_FEATURES = 4  # whose pairs are drawn
 _RESOLUTION = 64  # of the grid of a picture, each way
 _MARGIN = 0.12  # around the rows, in units of the extent of those inside
@@ -35,12 +40,36 @@ class ReportNumbers:
     offsets: Array
     volumes: list[VolumeEstimate]
     shadows: list[Slice]
-    band: MassBand
+    curve: dict[str, Array]  # volumes along the masses, with bounds, and those of the true masses where there are any
+    bandwidths: Bandwidths
+    level_shares: Array  # of the rows, between LEVEL_EDGES
+    level_chance: tuple[Array, Array]  # where these are by chance
 
     @property
     def start(self) -> int:
         """Where the slider stands first: at the mass that the table was judged by."""
         return int(np.abs(self.masses - self.survey.mass).argmin())
+
+
+@dataclass(frozen=True)
+class Bandwidths:
+    """The area under the mass-volume curve of every bandwidth that could be measured."""
+
+    sigmas: Array
+    areas: Array
+    errors: Array
+    valid: NDArray[np.bool_]  # whether they meet the condition on ν
+
+    @classmethod
+    def of(cls, curves: Sequence[BandwidthCurve]) -> Bandwidths:
+        """Those of a fit."""
+        measured = [curve for curve in curves if np.isfinite(curve.area) and curve.area > 0]
+        columns = zip(
+            *((c.sigma, c.area, c.area_error, describes_masses(c.training_mass, c.masses)) for c in measured),
+            strict=True,
+        )
+        sigmas, areas, errors, valid = (np.array(column) for column in columns) if measured else [np.empty(0)] * 4
+        return cls(sigmas, areas, errors, valid.astype(bool))
 
 
 def slider_masses(model: FittedModel, mass: float) -> list[float]:
@@ -59,14 +88,23 @@ def report_numbers(model: FittedModel, survey: SurveyResult) -> ReportNumbers:
         offsets=np.array([model.sets.offset(mass) for mass in masses]),
         volumes=[model.sets.volume(mass) for mass in masses],
         shadows=_shadows(model, survey),
-        band=model.sets.mass_band(),
+        curve=fitted_curve(model.sets, masses, CONFIDENCE),
+        bandwidths=Bandwidths.of(model.sets.curves_),
+        level_shares=survey.level_counts / survey.drift.n_rows,
+        level_chance=_chance_shares(model, survey),
     )
+
+
+def _chance_shares(model: FittedModel, survey: SurveyResult) -> tuple[Array, Array]:
+    """Least and greatest share of rows at each level by chance: of these rows, and of the calibration rows."""
+    low, high = chance_heights(survey.drift.n_rows, LEVEL_EDGES, model.sets.mass_interval_.n_rows, CONFIDENCE)
+    return low * np.diff(LEVEL_EDGES), high * np.diff(LEVEL_EDGES)
 
 
 def smooth_levels(numbers: ReportNumbers, scores: Array) -> Array:
     """Levels without steps, exact at the slider's masses, and above 1 far out: what contours need."""
-    with np.errstate(divide="ignore"):
-        falling, borders = -np.log(scores), -np.log(numbers.offsets)
+    with np.errstate(divide="ignore"):  # of a score of zero, which an offset may be, too: then all is inside
+        falling, borders = (np.minimum(-np.log(values), _LOG_OF_NOTHING) for values in (scores, numbers.offsets))
     masses = numbers.masses
     # One more stop on either side, so that contours do not break off at the first and the last mass.
     stops = np.concatenate([[borders[0] - 1.0], borders, [borders[-1] + 2.0]])

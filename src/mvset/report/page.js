@@ -2,7 +2,6 @@
   "use strict";
   const read = (id) => JSON.parse(document.getElementById(id).textContent);
   const figures = read("figures"), moving = read("moving"), unusualScores = read("unusual-scores");
-  const HIGHLIGHT = "#d94801", INK = "#333333";
   document.documentElement.classList.add("js");
 
   const options = { responsive: true, displayModeBar: false };
@@ -15,11 +14,11 @@
     say("mass-value", stop.mass);
     say("n-outside", stop.outside);
     say("share-outside", stop.share);
-    say("expected", stop.expected);
+    say("asked", stop.asked);
     say("volume", stop.volume);
     const outside = moving.scores.map((score) => score < offset);
     const marker = {
-      "marker.color": [outside.map((out) => (out ? HIGHLIGHT : INK))],
+      "marker.color": [outside.map((out) => (out ? moving.colours.outside : moving.colours.inside))],
       "marker.size": [outside.map((out) => (out ? 7 : 4))],
       "marker.opacity": [outside.map((out) => (out ? 0.95 : 0.35))],
       "marker.symbol": [outside.map((out) => (out ? "x" : "circle"))],

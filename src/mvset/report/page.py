@@ -12,6 +12,7 @@ import numpy as np
 import plotly.offline
 import sklearn
 
+from mvset import palette
 from mvset.pipelines import FittedModel
 from mvset.report.figures import bandwidth_figure, level_figure, level_set_figure, mass_volume_figure
 from mvset.report.numbers import ReportNumbers, report_numbers
@@ -60,7 +61,7 @@ def _stops(numbers: ReportNumbers) -> list[dict[str, Any]]:
             "mass": f"{mass:.4g}",
             "outside": int(outside),
             "share": f"{outside / total:.2%}",
-            "expected": f"{1.0 - mass:.2%}",
+            "asked": f"{1.0 - mass:.2%}",
             "volume": str(volume),
         }
         for mass, outside, volume in zip(numbers.masses, numbers.survey.n_outside, numbers.volumes, strict=True)
@@ -75,6 +76,7 @@ def _moving(numbers: ReportNumbers) -> dict[str, Any]:
         "offsets": numbers.offsets.tolist(),
         "stops": _stops(numbers),
         "scores": numbers.survey.sample.scores.tolist(),
+        "colours": {"inside": palette.INK, "outside": palette.HIGHLIGHT},
         "sets": [f"sets-{k}" for k in range(len(numbers.shadows))],
     }
 

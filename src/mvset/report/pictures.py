@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from mvset.plotting import BandwidthDisplay, LevelHistogramDisplay, LevelSetDisplay, MassVolumeDisplay
+from mvset import palette
+from mvset.plotting import BandwidthDisplay, LevelSetDisplay, MassVolumeDisplay
+from mvset.plotting.axes import tidy
 from mvset.plotting.masses import claimable
 from mvset.report.numbers import ReportNumbers
+from mvset.survey import LEVEL_EDGES
 
 _SIZE = (6.0, 4.0)
 
@@ -31,12 +34,21 @@ def still_pictures(numbers: ReportNumbers) -> dict[str, str]:
     )
     return {
         "sets": _picture(level_sets.plot),
-        "levels": _picture(
-            lambda ax: LevelHistogramDisplay.from_predictions(survey.sample.levels, mass=survey.mass, ax=ax)
-        ),
+        "levels": _picture(lambda ax: _draw_levels(ax, numbers)),
         "volumes": _picture(lambda ax: MassVolumeDisplay.from_estimator(sets, ax=ax)),
         "bandwidths": _picture(lambda ax: BandwidthDisplay.from_estimator(sets, ax=ax)),
     }
+
+
+def _draw_levels(ax: Any, numbers: ReportNumbers) -> None:
+    """The bars of all rows; a display would want the level of each."""
+    low, high = (float(shares[0]) for shares in numbers.level_chance)
+    widths = np.diff(LEVEL_EDGES)
+    ax.bar(LEVEL_EDGES[:-1], numbers.level_shares, 0.9 * widths, align="edge", color=palette.OURS_LIGHT)
+    ax.axhspan(low, high, color=palette.FAINT, alpha=0.25, linewidth=0)
+    ax.axhline(widths[0], color=palette.INK, linestyle="dashed")
+    ax.axvline(numbers.survey.mass, color=palette.HIGHLIGHT)
+    tidy(ax, xlabel="level", ylabel="share of rows")
 
 
 def _picture(draw: Callable[[Any], Any]) -> str:

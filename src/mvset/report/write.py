@@ -13,7 +13,7 @@ from mvset.files import written_aside
 from mvset.inputs import checked_mass
 from mvset.pipelines import FittedModel
 from mvset.report.numbers import slider_masses
-from mvset.survey import Survey, judge
+from mvset.survey import Survey
 
 _SAMPLED = 1500  # rows drawn
 _UNUSUAL = 12
@@ -58,10 +58,10 @@ def write_report(
     """
     from mvset.report.page import page_about
 
-    fitted = FittedModel.of(model)
+    fitted = FittedModel.of_minimum_volume_set(model)
     judged_by = fitted.sets.mass if mass is None else checked_mass(mass)
     survey = report_survey(fitted, judged_by)
-    judged, rows = judge(fitted, X, judged_by), check_array(X, dtype=np.float64)
+    judged, rows = survey.judge(X), check_array(X, dtype=np.float64)
     survey.add(rows, judged, np.arange(len(rows)), lambda chosen: [{} for _ in chosen])
     with written_aside(Path(path)) as aside:
         aside.write_text(page_about(fitted, survey.result(), title=title), encoding="utf-8")

@@ -121,7 +121,7 @@ class CsvFile(_TextFile):
         return pa.csv.open_csv(
             stream,
             read_options=pa.csv.ReadOptions(block_size=_BLOCK),
-            parse_options=pa.csv.ParseOptions(delimiter=self._delimiter(), newlines_in_values=True),
+            parse_options=self._parse_options(),
             convert_options=options,
         )
 
@@ -144,10 +144,15 @@ class CsvFile(_TextFile):
                 tail = (tail + chunk)[-100:]
         return tail
 
-    def _delimiter(self) -> str:
+    def _parse_options(self) -> Any:
         with self._stream() as (_, stream):
             header = re.split(rb"[\r\n]", stream.read(_BLOCK), maxsplit=1)[0].decode()
-        return max(",;\t", key=lambda delimiter: len(next(csv.reader([header], delimiter=delimiter), [])))
+        delimiters = "\t" if ".tsv" in self.path.suffixes else ",;\t"
+        fields = {delimiter: next(csv.reader([header], delimiter=delimiter), []) for delimiter in delimiters}
+        delimiter = max(fields, key=lambda each: len(fields[each]))
+        # In a single column an empty line is a missing value.
+        several = len(fields[delimiter]) > 1 or not header.strip()
+        return pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=several)
 
     def _explained(self, error: Exception, wanted: pa.Schema) -> Exception:
         """Name the column: pyarrow says its number in the file."""

@@ -12,8 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mvset.pipelines import FittedModel
-from mvset.survey import Judgement, Survey, judge
+from mvset.survey import Judgement, Survey
 from mvset.tables.errors import TableError, listed
 from mvset.tables.reading import Batch, TableReader
 from mvset.tables.writing import table_writer
@@ -31,9 +30,7 @@ RESULTS = pa.schema(
 
 def score_table(
     reader: TableReader,
-    model: FittedModel,
     survey: Survey,
-    mass: float,
     *,
     out: Path | None = None,
     only_outside: bool = False,
@@ -43,10 +40,10 @@ def score_table(
     schema = _result_schema(reader)
     with nullcontext() if out is None else table_writer(out, schema) as write:
         for batch in reader.batches(on_progress):
-            judged = judge(model, batch.rows, mass)
+            judged = survey.judge(batch.rows)
             survey.add(batch.rows, judged, batch.numbers, partial(_kept_rows, batch, "table" in schema.names))
             if write is not None:
-                results = _results(batch, judged, model.prepared_names, schema)
+                results = _results(batch, judged, survey.model.prepared_names, schema)
                 write(results.filter(pa.array(~judged.inside)) if only_outside else results)
         if reader.n_rows == reader.n_dropped:
             raise TableError(f"{reader.files[0].path} has no rows to score.")
@@ -74,6 +71,6 @@ def _results(batch: Batch, judged: Judgement, names: Sequence[str], schema: pa.S
         "inside": pa.array(judged.inside),
         "score": pa.array(judged.scores),
         "level": pa.array(judged.levels),
-        "top_feature": pa.array(names).take(pa.array(judged.top_features)),
+        "top_feature": pa.array(names).take(pa.array(judged.top_features())),
     }
     return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +13,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from mvset.files import written_aside
+from mvset.jsonable import finite
 from mvset.tables.errors import TableError
 
 Write = Callable[[pa.RecordBatch], None]
@@ -28,16 +27,11 @@ def table_writer(path: Path, schema: pa.Schema) -> Iterator[Write]:
         raise TableError(f"{path}: results are written as one of {', '.join(_WRITERS)}.")
     if opened in (_csv, _ndjson):
         _check_textual(path, schema)
-    with written_aside(path) as aside:
-        try:
-            with opened(aside, schema) as write:
-                yield write
-        except pa.ArrowException as error:
-            raise TableError(f"{path} cannot be written: {str(error).splitlines()[0].rstrip('.')}.") from None
-        except OSError as error:
-            if error.errno is None or error.filename not in (None, str(aside)):
-                raise
-            raise type(error)(error.errno, os.strerror(error.errno), str(path)) from None
+    try:
+        with written_aside(path) as aside, opened(aside, schema) as write:
+            yield write
+    except pa.ArrowException as error:
+        raise TableError(f"{path} cannot be written: {str(error).splitlines()[0].rstrip('.')}.") from None
 
 
 def _check_textual(path: Path, schema: pa.Schema) -> None:
@@ -78,20 +72,14 @@ def _ndjson(path: Path, schema: pa.Schema) -> Iterator[Write]:
     with path.open("w", encoding="utf-8") as out:
 
         def write(batch: pa.RecordBatch) -> None:
-            out.writelines(
-                json.dumps(_finite(row), default=str, ensure_ascii=False) + "\n" for row in batch.to_pylist()
-            )
+            out.writelines(json.dumps(finite(row), default=str, ensure_ascii=False) + "\n" for row in batch.to_pylist())
 
         yield write
 
 
-def _finite(row: dict[str, Any]) -> dict[str, Any]:
-    """JSON has no word for what is not finite."""
-    return {name: None if isinstance(each, float) and not math.isfinite(each) else each for name, each in row.items()}
-
-
 _WRITERS: dict[str, Any] = {
     ".parquet": _parquet,
+    ".pq": _parquet,
     ".csv": _csv,
     ".feather": _feather,
     ".arrow": _feather,
