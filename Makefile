@@ -47,6 +47,7 @@ bench: .venv/.ready
 	$(BIN)/python benchmarks/scoring.py
 	$(BIN)/python benchmarks/resources.py
 	$(BIN)/python benchmarks/score_table.py
+	$(BIN)/python benchmarks/drift_alarms.py
 
 clean:
 	rm -rf .venv demo-output .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

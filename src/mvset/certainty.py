@@ -284,10 +284,13 @@ class CertaintyMixin:
         return float(masses[min(disagree[-1] + 1, len(masses) - 1)] if len(disagree) else masses[0])
 
     def _share_inside(self, mass: float | None) -> float:
-        """Share of the calibration rows inside; of rows held out, inside the set of their split."""
-        if self._reserved:
-            return float(np.mean(self._calibration_scores >= self._offset_of(mass)))
+        """Share of the calibration rows inside; of rows held out, inside the set of their split.
+
+        Where these are too few to resolve the mass, none can be outside the set of its split: then inside the set.
+        """
         asked = self.mass if mass is None else checked_mass(mass)
+        if self._reserved or asked > 1.0 - 1.0 / self._held_out_scores.shape[1]:
+            return float(np.mean(self._calibration_scores >= self._offset_of(mass)))
         offsets = [offset_at(ranked, asked) for ranked in self._level_sets.split_offsets]
         return float(np.mean(self._held_out_scores >= np.reshape(offsets, (-1, 1))))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -39,6 +40,8 @@ class DriftReport:
         Exact binomial interval for the share outside in the long run, of confidence ``1 - false_alarm_rate``.
     expected_share : float
         Share of the calibration rows outside.
+    expected_interval : tuple of float
+        Exact binomial interval for what that is in the long run, of the same confidence.
     share_p_value : float
         Of Fisher's exact test of the number outside against that of the calibration rows.
     distribution_p_value : float
@@ -64,6 +67,7 @@ class DriftReport:
     share_outside: float
     share_interval: tuple[float, float]
     expected_share: float
+    expected_interval: tuple[float, float]
     share_p_value: float
     distribution_p_value: float
     false_alarm_rate: float
@@ -116,15 +120,18 @@ class DriftTally:
     def report(self) -> DriftReport:
         """Both tests, on all rows counted."""
         n, m, outside = int(self._now.sum()), self._n_before, self._outside
-        share_p = _share_p_value(outside, n, round(self._share_inside * m), m)
+        inside_before = round(self._share_inside * m)
+        confidence = 1.0 - self._false_alarm_rate
+        share_p = _share_p_value(outside, n, inside_before, m)
         distribution_p = _distribution_p_value(self._now, self._before)
         return DriftReport(
             drifted=min(share_p, distribution_p) <= 0.5 * self._false_alarm_rate,
             n_rows=n,
             n_outside=outside,
             share_outside=outside / n,
-            share_interval=binomial_interval(outside, n, 1.0 - self._false_alarm_rate),
+            share_interval=binomial_interval(outside, n, confidence),
             expected_share=1.0 - self._share_inside,
+            expected_interval=binomial_interval(m - inside_before, m, confidence),
             share_p_value=share_p,
             distribution_p_value=distribution_p,
             false_alarm_rate=self._false_alarm_rate,
@@ -141,7 +148,9 @@ def _distribution_p_value(now: NDArray[np.intp], before: NDArray[np.intp]) -> fl
     n, m = int(now.sum()), int(before.sum())
     if max(n, m) <= _EXACT:
         cells = np.arange(len(now))
-        return float(ks_2samp(np.repeat(cells, now), np.repeat(cells, before)).pvalue)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "ks_2samp: Exact calculation unsuccessful")  # it then takes the limit
+            return float(ks_2samp(np.repeat(cells, now), np.repeat(cells, before)).pvalue)
     distance = float(np.abs(np.cumsum(now) / n - np.cumsum(before) / m).max())
     return float(kstwo.sf(distance, round(n / (n + m) * m)))
 

@@ -118,7 +118,8 @@ def test_columns_that_never_change_are_named(mvset, folder):
     done = mvset("fit", "t.csv", "--out", "m")
     assert done.exit_code == 0
     assert done.stderr == (
-        "Note: 'b', 'c d' never change: left out of volumes. To leave out altogether: --exclude 'b,c d'.\n"
+        "Note: 'b', 'c d': never change here, and are left out of volumes; later changes are seen only where they are "
+        "large beside 1. To leave out: --exclude 'b,c d'.\n"
     )
 
 

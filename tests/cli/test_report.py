@@ -46,3 +46,10 @@ def test_a_page_in_place_of_a_table_is_refused(folder):
     done = run("model.mvset", "today.csv", "--out", "today.csv", "--drop-missing", cwd=folder)
     assert done.returncode == 2
     assert (folder / "today.csv").read_text().startswith("id,x0,x1")
+
+
+def test_a_page_is_html(folder):
+    done = run("model.mvset", "today.csv", "--out", "page.pdf", "--drop-missing", cwd=folder)
+    assert done.returncode == 2
+    assert "ends in .html" in " ".join(done.stderr.replace("│", " ").split())
+    assert not (folder / "page.pdf").exists()

@@ -93,11 +93,11 @@ def test_the_summary_ends_with_the_verdict(mvset, folder):
     assert lines[0] == "Most unusual"
     assert lines[1].split() == ["id", "row", "level", "top_feature", "value", "normal"]
     assert len(lines[2:7]) == 5
-    low, high = report.share_interval
+    (low, high), (least, most) = report.share_interval, report.expected_interval
     assert lines[8:] == [
         "rows      200",
         f"outside   {report.share_outside:.2%} ({low:.2%} to {high:.2%} with 99% confidence)",
-        f"expected  {report.expected_share:.2%}",
+        f"expected  {report.expected_share:.2%} ({least:.2%} to {most:.2%} with 99% confidence)",
         f"verdict   {report}",
     ]
     assert str(report).endswith(": no sign of drift.")

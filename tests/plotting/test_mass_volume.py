@@ -86,3 +86,12 @@ def test_what_has_no_nested_sets_needs_rows(moons):
 
 def test_no_name_no_legend():
     assert MassVolumeDisplay.from_predictions([0.8, 0.9], [1.0, 2.0]).ax_.get_legend() is None
+
+
+def test_bounds_that_are_none_do_not_blow_up_the_picture():
+    display = MassVolumeDisplay.from_predictions(
+        [0.8, 0.9, 0.95], [2.0, 3.0, 100.0], lower=[0.0, 1e-270, 50.0], upper=[4.0, np.inf, np.inf]
+    )
+    low, high = display.ax_.get_ylim()
+    assert 0.1 < low < 2.0 < 100.0 < high < 1000.0
+    display.figure_.canvas.draw()

@@ -25,7 +25,7 @@ def test_pairs_by_default():
         ([(0, 4)], "There is no column 4"),
         ([(0, -1)], "There is no column -1"),
         ([(0, 1.5)], "There is no column 1.5"),
-        (("load", "speed"), "features must be a list of pairs of columns"),
+        (["load"], "features must be a list of pairs of columns"),
         ([(0, 1, 2)], "features must be a list of pairs of columns"),
         ([], "features must be a list of pairs of columns"),
         ([("load", 0)], "The two columns of a pair must differ"),
@@ -79,3 +79,9 @@ def test_a_constant_column_gets_a_range():
     rows = np.array([[0.0, 1.0], [0.0, 2.0]])
     plane = slice_through(rows[0], (0, 1), first_column, rows, NAMES[:2], 3)
     assert_array_equal(plane.x, [-1.0, 0.0, 1.0])
+
+
+def test_columns_stand_for_their_pairs():
+    names = ["load", "speed", "pressure", "flow"]
+    assert column_pairs(["load", "flow"], names) == [(0, 3)]
+    assert column_pairs([0, "flow", 2], names) == [(0, 3), (0, 2), (3, 2)]

@@ -19,7 +19,7 @@ def test_a_hundred_thousand_rows_make_a_small_file(tmp_path):
     write_report(model, two_moons(100_000, random_state=1), tmp_path / "report.html", title="moons")
     page = (tmp_path / "report.html").read_text()
     assert (tmp_path / "report.html").stat().st_size < 8e6
-    assert "Drawn is a random sample of 1500 of 100000 rows" in page
+    assert "Drawn is a random sample of 1\u2009500 of 100\u2009000 rows" in page
 
 
 def test_frames_are_checked_by_name(model, rows, tmp_path):

@@ -48,6 +48,7 @@ CSV = {
     "blank lines": "a,b\n\n1,2.5\n\n3,-4\n\n",
     "quotes": '"a","b"\n"1","2.5"\n"3","-4"\n',
     "spaces": "a,b\n1, 2.5\n 3,-4 \n",
+    "decimal commas": "a;b\n1,0;2,5\n3,0;-4,0\n",
     "other columns": 'b,x,a,y\n2.5,z,1,"two\nlines"\n-4,z,3,"one ""line"""\n',
     "a quote inside a cell": 'a,b,size\n1,2.5,5" pipe\n3,-4,6" pipe\n',
     "two lines at the end": 'a,b,note\n1,2.5,x\n3,-4,"y\nz"\n',
@@ -246,3 +247,8 @@ def test_an_empty_line_in_a_single_column_is_a_missing_value(tmp_path):
 
 def test_tabs_separate_where_the_name_says_so(tmp_path):
     assert write(tmp_path / "t.tsv", "a,b,c\td\n1\t2\n").schema().names == ["a,b,c", "d"]
+
+
+def test_true_and_false_are_numbers(tmp_path):
+    file = write(tmp_path / "t.csv", "a,b\ntrue,2.5\nfalse,-4\n")
+    assert rows(file) == [{"a": 1.0, "b": 2.5}, {"a": 0.0, "b": -4.0}]

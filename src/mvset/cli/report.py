@@ -30,6 +30,8 @@ def report_command(
 
     - `mvset report model.mvset 'logs/*.parquet' --keep id --out day.html`
     """
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise typer.BadParameter(f"--out: the page is HTML; give a name that ends in .html, not {out.name}.")
     need("plotly", "report", "The report needs more packages")
     need("jinja2", "report", "The report needs more packages")
     with explained(ValueError, when_stopped="Nothing was written."):

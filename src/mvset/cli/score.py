@@ -100,16 +100,19 @@ def _show(result: SurveyResult, reader: TableReader, out: Path | None) -> None:
         header, [[*row.kept.values(), row.row, row.level, row.top_feature, *row.top_values] for row in result.unusual]
     )
     drift = result.drift
-    low, high = drift.share_interval
+    confidence = 1 - drift.false_alarm_rate
     dropped = f", {reader.n_dropped} left out for missing values" if reader.n_dropped else ""
     typer.echo()
     print_facts(
         {
             "rows": f"{drift.n_rows}{dropped}",
-            "outside": f"{drift.share_outside:.2%} ({low:.2%} to {high:.2%} with "
-            f"{1 - drift.false_alarm_rate:.0%} confidence)",
-            "expected": f"{drift.expected_share:.2%}",
+            "outside": _with_interval(drift.share_outside, drift.share_interval, confidence),
+            "expected": _with_interval(drift.expected_share, drift.expected_interval, confidence),
             **({"results": out} if out else {}),
             "verdict": drift,
         }
     )
+
+
+def _with_interval(share: float, interval: tuple[float, float], confidence: float) -> str:
+    return f"{share:.2%} ({interval[0]:.2%} to {interval[1]:.2%} with {confidence:.0%} confidence)"

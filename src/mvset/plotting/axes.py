@@ -61,10 +61,16 @@ def is_measured(values: Array) -> NDArray[np.bool_]:
     return np.asarray(np.isfinite(values) & (values > 0))
 
 
+def measured_range(values: Array) -> tuple[float, float]:
+    """Least and greatest of the values that can be drawn; one and one where there are none."""
+    drawn = values[is_measured(values)]
+    return (float(drawn.min()), float(drawn.max())) if len(drawn) else (1.0, 1.0)
+
+
 def is_wide(values: Array) -> bool:
     """Whether values differ so much that they want a logarithmic axis."""
-    drawn = values[is_measured(values)]
-    return len(drawn) > 0 and bool(drawn.max() > _WIDE * drawn.min())
+    least, most = measured_range(values)
+    return most > _WIDE * least
 
 
 def percent(share: float) -> str:

@@ -108,8 +108,9 @@ class LevelSetDisplay:
             Rows to draw.
         masses : array-like of shape (n_masses,), optional
             Of the shades; by default 0.7, 0.8, 0.9, 0.95 and 0.99, as far as the model has rows enough.
-        features : list of pairs of str or int, optional
-            Columns to draw over, by name or index, a picture for each pair; by default the pairs of the first three.
+        features : list of pairs of str or int, or of str or int, optional
+            Columns to draw over, by name or index, a picture for each pair, or for each pair of those listed; by
+            default for the pairs of the first three.
         at : array-like of shape (n_features,), optional
             Where the other columns are fixed, such as a row to look at. By default at their medians or, where these
             lie outside all sets, as happens between clusters, as in the row of the highest score.

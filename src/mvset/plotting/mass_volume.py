@@ -12,7 +12,7 @@ from mvset import palette
 from mvset.evaluation import mass_volume_curve
 from mvset.inputs import checked_mass
 from mvset.pipelines import FittedModel
-from mvset.plotting.axes import BAND_OPACITY, axes_to_draw_on, is_wide, percent, tidy
+from mvset.plotting.axes import BAND_OPACITY, axes_to_draw_on, is_wide, measured_range, percent, tidy
 from mvset.plotting.masses import TAIL, fitted_curve, tail_masses
 
 Array = NDArray[np.float64]
@@ -218,12 +218,16 @@ class MassVolumeDisplay:
         shade = {"color": self.line_.get_color(), "linewidth": 0, "alpha": BAND_OPACITY}
         self.band_ = self.mass_band_ = None
         if self.lower is not None and self.upper is not None:
-            self.band_ = ax.fill_between(self.masses, self.lower, self.upper, **shade)
+            # Where rows are too few for a bound it is zero or infinite, and the band reaches past the picture.
+            least, most = measured_range(self.volumes)
+            bounds = (np.clip(bound, 1e-3 * least, 1e3 * most) for bound in (self.lower, self.upper))
+            self.band_ = ax.fill_between(self.masses, *bounds, **shade)
         if self.mass_lower is not None and self.mass_upper is not None:
             shade["label"] = "true mass of every set"
             self.mass_band_ = ax.fill_betweenx(self.volumes, self.mass_lower, self.mass_upper, **shade)
         if is_wide(self.volumes):
             ax.set_yscale("log")
+        _frame(ax)
         ax.locator_params(axis="x", steps=[1, 2, 5, 10])
         tidy(ax, xlabel="mass", ylabel=self.volume_label)
         if ax.get_legend_handles_labels()[0]:
@@ -232,3 +236,15 @@ class MassVolumeDisplay:
             ax.legend(loc="upper left", frameon=False, title=shaded, alignment="left")
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+def _frame(ax: Any) -> None:
+    """Limits by the curves alone: their bands may reach to zero and to infinity."""
+    least, most = measured_range(np.concatenate([np.asarray(line.get_ydata(), dtype=np.float64) for line in ax.lines]))
+    if most <= least:
+        return
+    if ax.get_yscale() == "log":
+        ax.set_ylim(least / 3.0, 3.0 * most)
+    else:
+        room = 0.3 * (most - least)
+        ax.set_ylim(max(0.0, least - room), most + room)

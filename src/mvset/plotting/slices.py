@@ -42,11 +42,13 @@ class Slice:
 
 
 def column_pairs(features: Sequence[Any] | None, names: Sequence[str]) -> list[tuple[int, int]]:
-    """Pairs of columns to draw, by index: those asked for, or the pairs of the first three columns."""
+    """Pairs of columns to draw, by index: those asked for, all of the columns asked for, or of the first three."""
     if len(names) < 2:
         raise ValueError("Sets in one column are intervals: there are no two columns to draw them over.")
     if features is None:
         return list(combinations(range(min(len(names), _COLUMNS_BY_DEFAULT)), 2))
+    if all(isinstance(feature, str | int) for feature in features):
+        features = list(combinations(features, 2))
     pairs = [() if isinstance(pair, str | int) else tuple(pair) for pair in features]
     if not pairs or any(len(pair) != 2 for pair in pairs):
         raise ValueError(f"features must be a list of pairs of columns, such as [(0, 1)]; got {features!r}.")

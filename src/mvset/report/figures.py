@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from mvset import palette
+from mvset.plotting.axes import is_wide
 from mvset.plotting.slices import Slice
 from mvset.report.numbers import ReportNumbers, smooth_levels
 from mvset.survey import LEVEL_EDGES
@@ -96,6 +97,8 @@ def mass_volume_figure(numbers: ReportNumbers) -> go.Figure:
         hovertemplate="mass %{x:.3f}: volume %{y:.4g}<extra></extra>",
     )
     figure.update_xaxes(range=[masses[0], 1.0])
+    if is_wide(volumes):
+        figure.update_yaxes(type="log", exponentformat="power")
     return _with_mass_line(figure, numbers)
 
 
@@ -119,7 +122,7 @@ def bandwidth_figure(numbers: ReportNumbers) -> go.Figure:
         mode="markers+text",
         marker={"size": 13, "color": palette.HIGHLIGHT},
         text=[f"σ = {chosen_sigma:.3g}"] * int(chosen.sum()),
-        textposition="bottom center",
+        textposition="bottom left" if chosen[len(chosen) // 2 :].any() else "bottom right",
         textfont={"color": palette.HIGHLIGHT},
         hoverinfo="skip",
     )

@@ -26,7 +26,7 @@ CONFIDENCE = 0.95  # of all bands
 _LOG_OF_NOTHING = 750.0  # -log of less than the least float64
 _MOST_FEATURES = 4  # whose pairs are drawn
 _RESOLUTION = 64  # of the grid of a picture, each way
-_MARGIN = 0.12  # around the rows, in units of the extent of those inside
+_MARGIN = 0.25  # around the rows, in units of the extent of those inside
 _REACH = 1.5  # how far from these rows outside are shown in their place
 
 

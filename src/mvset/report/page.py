@@ -34,6 +34,7 @@ def page_about(model: FittedModel, survey: SurveyResult, *, title: str = "", n_d
     }
     here = files("mvset.report")
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["count"] = _count
     template = environment.from_string(here.joinpath("page.html").read_text(encoding="utf-8"))
     return template.render(
         title=title,
@@ -53,13 +54,18 @@ def page_about(model: FittedModel, survey: SurveyResult, *, title: str = "", n_d
     )
 
 
+def _count(number: int) -> str:
+    """A number with thin spaces between thousands."""
+    return f"{number:,}".replace(",", "\u2009")
+
+
 def _stops(numbers: ReportNumbers) -> list[dict[str, Any]]:
     """What the page says at every stop of the slider."""
     total = numbers.survey.drift.n_rows
     return [
         {
             "mass": f"{mass:.4g}",
-            "outside": int(outside),
+            "outside": _count(int(outside)),
             "share": f"{outside / total:.2%}",
             "asked": f"{1.0 - mass:.2%}",
             "volume": str(volume),
@@ -88,12 +94,11 @@ def _explained(row: UnusualRow) -> list[str]:
     for name in most:
         contribution = row.contributions[name]
         side = "above" if contribution > 0 else "below"
+        share = f"{(contribution / (row.distance or 1.0)) ** 2:.0%}"
         if name in row.normal:
-            told = (
-                f"{name} {row.values[name]:.4g}, {abs(contribution):.1f} σ {side} the {row.normal[name]:.4g} around it"
-            )
+            told = f"{name} {row.values[name]:.4g}, {side} the {row.normal[name]:.4g} normal around it ({share})"
         else:
-            told = f"{name}: {abs(contribution):.1f} σ {side} what is normal around it"
+            told = f"{name}: {side} what is normal around it ({share})"
         phrases.append(told)
     return phrases
 

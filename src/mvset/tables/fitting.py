@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
@@ -14,12 +13,12 @@ from sklearn.preprocessing import StandardScaler
 from mvset.diagnostics import watched
 from mvset.estimator import MinimumVolumeSet
 from mvset.sampling import RowSample
-from mvset.tables.errors import TableError, excluding, listed
+from mvset.tables.columns import check_columns
+from mvset.tables.errors import TableError
 from mvset.tables.formats import TableFile
 from mvset.tables.reading import TableReader, chosen_columns
 
 _LEAST_ROWS = 3  # some to train on, one to hold out
-_SQUARABLE = 1e140  # float64 can square and sum such
 
 
 @dataclass(frozen=True)
@@ -55,30 +54,11 @@ def fit_table(
         dropped = f", {reader.n_dropped} of them left out for missing values" if reader.n_dropped else ""
         raise TableError(f"{files[0].path}: too few rows to fit anything to: {reader.n_rows}{dropped}.")
     rows = sample.rows()
-    _check_range(rows, names)
-    _tell_constant(rows, names)
+    check_columns(rows, names)
     table = pa.Table.from_arrays([pa.array(column) for column in rows.T], names=names)
     with watched(on_fit), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X is constant in column")  # said by name above
+        # Of plain tables any wide bandwidth gives the same sets, and the command has no option for it.
+        warnings.filterwarnings("ignore", "The best bandwidth, .* is the largest")
         model = Pipeline([("standardise", StandardScaler()), ("sets", estimator)]).fit(table)
     return FittedTable(model, names, reader.n_rows, len(rows), reader.n_dropped)
-
-
-def _check_range(rows: np.ndarray, names: Sequence[str]) -> None:
-    largest, extent = np.abs(rows).max(axis=0), 0.5 * rows.max(axis=0) - 0.5 * rows.min(axis=0)  # halves: no overflow
-    wild = (largest > _SQUARABLE) | ((extent > 0) & (extent < 1 / _SQUARABLE))
-    if wild.any():
-        names = [name for name, is_wild in zip(names, wild, strict=True) if is_wild]
-        raise TableError(f"{listed(names)}: too large or too small to compute with. Rescale, or {excluding(names)}.")
-
-
-def _tell_constant(rows: np.ndarray, names: Sequence[str]) -> None:
-    constant = [name for name, low, high in zip(names, rows.min(axis=0), rows.max(axis=0), strict=True) if low == high]
-    if len(constant) == len(names):
-        raise TableError(f"All rows are equal: {listed(constant)} never change, and leave nothing to learn from.")
-    if constant:
-        warnings.warn(
-            f"{listed(constant)} never change{'s' * (len(constant) == 1)}: left out of volumes. To leave out "
-            f"altogether: {excluding(constant)}.",
-            stacklevel=2,
-        )

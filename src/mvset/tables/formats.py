@@ -114,21 +114,26 @@ class CsvFile(_TextFile):
     """Comma-separated values, or separated by semicolons or tabs; the first line has the names."""
 
     def _opened(self, stream: Any, wanted: pa.Schema | None) -> Any:
-        options = pa.csv.ConvertOptions()
+        parse, decimal_point = self._dialect()
+        options = pa.csv.ConvertOptions(decimal_point=decimal_point)
         if wanted is not None:
             options.column_types = {field.name: field.type for field in wanted}
             options.include_columns = wanted.names
         return pa.csv.open_csv(
             stream,
             read_options=pa.csv.ReadOptions(block_size=_BLOCK),
-            parse_options=self._parse_options(),
+            parse_options=parse,
             convert_options=options,
         )
 
     def _batches(self, wanted: pa.Schema) -> Iterator[tuple[pa.RecordBatch, float]]:
         """Rows; a quotation mark that is never closed, and takes all rows after it into its cell, is an error."""
-        last = self._schema().names[-1]
+        schema = self._schema()
+        last = schema.names[-1]
         read = wanted if last in wanted.names else wanted.append(pa.field(last, pa.binary()))
+        for i, field in enumerate(wanted):  # true and false are numbers, but not in the eyes of pyarrow
+            if field.type == pa.float64() and schema.field(field.name).type == pa.bool_():
+                read = read.set(i, pa.field(field.name, pa.bool_()))
         end = None
         for batch, share in super()._batches(read):
             end = batch.column(last)[-1].as_py() if batch.num_rows else end
@@ -144,15 +149,19 @@ class CsvFile(_TextFile):
                 tail = (tail + chunk)[-100:]
         return tail
 
-    def _parse_options(self) -> Any:
+    def _dialect(self) -> tuple[Any, str]:
+        """What separates cells, and what the fraction from the whole."""
         with self._stream() as (_, stream):
-            header = re.split(rb"[\r\n]", stream.read(_BLOCK), maxsplit=1)[0].decode()
+            line, *rest = re.split(rb"[\r\n]", stream.read(_BLOCK), maxsplit=1)
+        header, body = line.decode(), b"".join(rest)
         delimiters = "\t" if ".tsv" in self.path.suffixes else ",;\t"
         fields = {delimiter: next(csv.reader([header], delimiter=delimiter), []) for delimiter in delimiters}
         delimiter = max(fields, key=lambda each: len(fields[each]))
         # In a single column an empty line is a missing value.
         several = len(fields[delimiter]) > 1 or not header.strip()
-        return pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=several)
+        parse = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=several)
+        commas = delimiter != "," and re.search(rb"\d,\d", body) and not re.search(rb"\d\.\d", body)
+        return parse, "," if commas else "."
 
     def _explained(self, error: Exception, wanted: pa.Schema) -> Exception:
         """Name the column: pyarrow says its number in the file."""

@@ -136,9 +136,11 @@ def chosen_columns(file: TableFile, columns: Sequence[str], exclude: Sequence[st
 
 def split_names(options: Sequence[str], names: Sequence[str]) -> list[str]:
     """Names given as one option each or separated by commas; a name may itself have a comma."""
-    return list(
-        dict.fromkeys(name for option in options for name in ([option] if option in names else option.split(",")))
-    )
+    found: dict[str, None] = {}
+    for option in options:
+        for name in [option] if option in names else option.split(","):
+            found[name if name in names else name.strip()] = None
+    return list(found)
 
 
 def _named(options: Sequence[str], names: Sequence[str], file: TableFile, option: str) -> list[str]:
