@@ -252,3 +252,12 @@ def test_tabs_separate_where_the_name_says_so(tmp_path):
 def test_true_and_false_are_numbers(tmp_path):
     file = write(tmp_path / "t.csv", "a,b\ntrue,2.5\nfalse,-4\n")
     assert rows(file) == [{"a": 1.0, "b": 2.5}, {"a": 0.0, "b": -4.0}]
+
+
+def test_what_was_read_is_not_kept(tmp_path):
+    table = pa.table({"a": np.random.default_rng(0).normal(size=600_000), "b": np.zeros(600_000)})
+    pa.parquet.write_table(table, tmp_path / "t.parquet", row_group_size=20_000, compression="none")
+    before = pa.total_allocated_bytes()
+    held = [pa.total_allocated_bytes() - before for _ in ParquetFile(tmp_path / "t.parquet").batches(WANTED)]
+    assert len(held) >= 9
+    assert max(held) < table.nbytes / 2

@@ -212,7 +212,7 @@ class ParquetFile(TableFile):
         return pa.parquet.read_schema(self.path)
 
     def _batches(self, wanted: pa.Schema) -> Iterator[tuple[pa.RecordBatch, float]]:
-        with pa.parquet.ParquetFile(self.path) as file:
+        with pa.parquet.ParquetFile(self.path, pre_buffer=False) as file:  # with it all that was read is kept
             read, n_rows = 0, max(1, file.metadata.num_rows)
             for batch in file.iter_batches(batch_size=_BATCH, columns=wanted.names):
                 read += batch.num_rows
