@@ -20,7 +20,8 @@ from mvset.report.pictures import still_pictures
 from mvset.survey import SurveyResult, UnusualRow
 from mvset.version import __version__
 
-_EXPLAINED_BY = 3  # features named for each row
+_EXPLAINED_BY = 3  # features named for each row at most
+_TELLING = 0.05  # least share of those after the first
 
 
 def page_about(model: FittedModel, survey: SurveyResult, *, title: str = "", n_dropped: int = 0) -> str:
@@ -89,18 +90,16 @@ def _moving(numbers: ReportNumbers) -> dict[str, Any]:
 
 def _explained(row: UnusualRow) -> list[str]:
     """The features that contribute most, each as a phrase."""
-    most = sorted(row.contributions, key=lambda name: -abs(row.contributions[name]))[:_EXPLAINED_BY]
-    phrases = []
-    for name in most:
-        contribution = row.contributions[name]
-        side = "above" if contribution > 0 else "below"
-        share = f"{(contribution / (row.distance or 1.0)) ** 2:.0%}"
-        if name in row.normal:
-            told = f"{name} {row.values[name]:.4g}, {side} the {row.normal[name]:.4g} normal around it ({share})"
-        else:
-            told = f"{name}: {side} what is normal around it ({share})"
-        phrases.append(told)
-    return phrases
+    shares = {name: (value / (row.distance or 1.0)) ** 2 for name, value in row.contributions.items()}
+    first, *others = sorted(shares, key=lambda name: -shares[name])[:_EXPLAINED_BY]
+    return [_phrase(row, name, shares[name]) for name in (first, *(n for n in others if shares[n] >= _TELLING))]
+
+
+def _phrase(row: UnusualRow, name: str, share: float) -> str:
+    side = "above" if row.contributions[name] > 0 else "below"
+    if name not in row.normal:
+        return f"{name}: {side} what is normal around it ({share:.0%})"
+    return f"{name} {row.values[name]:.4g}, {side} the {row.normal[name]:.4g} normal around it ({share:.0%})"
 
 
 def _what_was_done(numbers: ReportNumbers) -> dict[str, str]:
