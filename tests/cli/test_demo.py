@@ -20,10 +20,13 @@ def test_the_demo_prints_what_the_readme_shows(tmp_path):
     done = subprocess.run([COMMAND, "demo"], capture_output=True, text=True, check=True, cwd=tmp_path)
     printed = blocks(done.stdout)
     assert len(printed) == 4
+    export = "mvset export demo-output/model.mvset --onnx demo-output/model.onnx"
+    done = subprocess.run([COMMAND, *export.split()[1:]], capture_output=True, text=True, check=True, cwd=tmp_path)
+    printed[export] = done.stdout.strip()
     shown = blocks("\n".join(re.findall(r"^```\n(\$ .*?)^```", README.read_text(), re.MULTILINE | re.DOTALL)))
-    assert {command: shown[command] for command in printed} == printed
+    assert shown == printed
     assert sorted(path.name for path in (tmp_path / "demo-output").iterdir()) == [
-        "model.mvset", "normal.csv", "report.html", "scores.parquet", "today.csv",
+        "model.mvset", "model.onnx", "normal.csv", "report.html", "scores.parquet", "today.csv",
     ]  # fmt: skip
 
 

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -82,3 +85,15 @@ def test_normal_rows_fill_bars_within_the_band(calibration):
     low, high = numbers.level_chance
     within = (numbers.level_shares >= low) & (numbers.level_shares <= high)
     assert within[16:].all() if calibration == "split" else within.sum() >= 17
+
+
+@pytest.mark.parametrize("missing", ["jinja2", "plotly"])
+def test_a_missing_package_is_named(missing, tmp_path):
+    code = (
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        "from mvset import MinimumVolumeSet, write_report\n"
+        "try:\n    write_report(MinimumVolumeSet(), [[0.0]], 'report.html')\n"
+        "except ImportError as error:\n    print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout == "The report needs more packages: pip install 'mvset[report]'\n"

@@ -56,8 +56,10 @@ def write_report(
     ...     path.read_text().startswith("<!DOCTYPE html>")
     True
     """
-    from mvset.report.page import page_about
-
+    try:
+        from mvset.report.page import page_about
+    except ModuleNotFoundError as missing:
+        raise ImportError("The report needs more packages: pip install 'mvset[report]'") from missing
     fitted = FittedModel.of_minimum_volume_set(model)
     judged_by = fitted.sets.mass if mass is None else checked_mass(mass)
     survey = report_survey(fitted, judged_by)
