@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import signal
+import threading
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from joblib import Parallel, delayed
@@ -94,10 +97,25 @@ def computed_rows(name: str, compute: Compute, config: Config) -> list[Row]:
     config.out.mkdir(parents=True, exist_ok=True)
     file = RowFile(config.out / f"{name}.csv")
     run = Parallel(config.n_jobs, return_as="generator_unordered", batch_size=1)
-    for task, results in run(delayed(_quietly)(compute, task) for task in file.missing(config.plan)):
+    with _deaf_to_ctrl_c():  # workers are stopped from here, and have nothing to say about it
+        computed = run(delayed(_quietly)(compute, task) for task in file.missing(config.plan))
+    for task, results in computed:
         file.add(task, results)
         config.on_done()
     return file.rows(config.plan)
+
+
+@contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """Ignore Ctrl-C for the moment in which processes are started, which then ignore it for good."""
+    if threading.current_thread() is not threading.main_thread():  # only that may say what signals do
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _quietly(compute: Compute, task: Task) -> tuple[Task, Sequence[Row]]:
