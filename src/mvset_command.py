@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import sys
+import os
+import signal
 
 
 def main() -> None:
     """Import the command line and run it."""
-    try:
-        from mvset.cli import main as run
+    heard = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN  # jobs in the background do not
+    if heard:
+        # No exception: imports of compiled modules turn it into others. There is nothing to clear away yet.
+        signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+    from mvset.cli import load_app
 
-        run()
-    except KeyboardInterrupt:  # before a command could say what it leaves behind
-        sys.exit(130)
+    app = load_app()
+    if heard:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    app()

@@ -45,7 +45,7 @@ def test_every_command_has_examples_and_exit_codes(command):
 def test_a_missing_extra_is_named(missing, arguments, said, tmp_path):
     code = (
         f"import sys; sys.modules[{missing!r}] = None; sys.argv = ['mvset', *{arguments!r}];"
-        "from mvset.cli import main; main()"
+        "from mvset_command import main; main()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 1

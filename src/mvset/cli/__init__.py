@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 import signal
 import sys
+from typing import Any
 
 
-def main() -> None:
-    """Entry point of the command."""
+def load_app() -> Any:
+    """The commands, ready to run."""
     try:
         import rich  # noqa: F401
         import typer  # noqa: F401
@@ -22,4 +23,4 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")  # rather than fail where the encoding lacks a letter
     # An exit instead of sudden death, so that what is written aside is cleared away.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
-    app()
+    return app
