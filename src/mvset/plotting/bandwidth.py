@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from mvset import palette
 from mvset.pipelines import FittedModel
 from mvset.plotting.axes import BAND_OPACITY, axes_to_draw_on, is_measured, is_wide, round_bandwidths, tidy
-from mvset.selection import describes_masses
+from mvset.plotting.candidates import Candidates
 
 Array = NDArray[np.float64]
 
@@ -96,11 +96,12 @@ class BandwidthDisplay:
         sets = FittedModel.of(estimator).sets
         if not hasattr(sets, "curves_"):
             raise TypeError(f"{type(sets).__name__} does not choose a bandwidth by volume: there is nothing to draw.")
+        tried = Candidates.of(sets.curves_)
         return cls.from_predictions(
-            [curve.sigma for curve in sets.curves_],
-            [curve.area for curve in sets.curves_],
-            errors=[curve.area_error for curve in sets.curves_],
-            valid=[describes_masses(curve.training_mass, curve.masses) for curve in sets.curves_],
+            tried.sigmas,
+            tried.areas,
+            errors=tried.errors,
+            valid=tried.valid,
             chosen=sets.sigma_,
             title=_HOW.get(sets.selection_.criterion),
             ax=ax,

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from mvset.curves import BandwidthCurve
 from mvset.pipelines import FittedModel, columns_in_order
 from mvset.plotting.bars import chance_heights
+from mvset.plotting.candidates import Candidates
 from mvset.plotting.masses import fitted_curve
 from mvset.plotting.slices import Slice
-from mvset.selection import describes_masses
 from mvset.survey import LEVEL_EDGES, SurveyResult
 from mvset.volumes import VolumeEstimate
 
@@ -41,7 +40,7 @@ class ReportNumbers:
     volumes: list[VolumeEstimate]
     shadows: list[Slice]
     curve: dict[str, Array]  # volumes along the masses, with bounds, and those of the true masses where there are any
-    bandwidths: Bandwidths
+    bandwidths: Candidates
     level_shares: Array  # of the rows, between LEVEL_EDGES
     level_chance: tuple[Array, Array]  # where these are by chance
 
@@ -49,27 +48,6 @@ class ReportNumbers:
     def start(self) -> int:
         """Where the slider stands first: at the mass that the table was judged by."""
         return int(np.abs(self.masses - self.survey.mass).argmin())
-
-
-@dataclass(frozen=True)
-class Bandwidths:
-    """The area under the mass-volume curve of every bandwidth that could be measured."""
-
-    sigmas: Array
-    areas: Array
-    errors: Array
-    valid: NDArray[np.bool_]  # whether they meet the condition on ν
-
-    @classmethod
-    def of(cls, curves: Sequence[BandwidthCurve]) -> Bandwidths:
-        """Those of a fit."""
-        measured = [curve for curve in curves if np.isfinite(curve.area) and curve.area > 0]
-        columns = zip(
-            *((c.sigma, c.area, c.area_error, describes_masses(c.training_mass, c.masses)) for c in measured),
-            strict=True,
-        )
-        sigmas, areas, errors, valid = (np.array(column) for column in columns) if measured else [np.empty(0)] * 4
-        return cls(sigmas, areas, errors, valid.astype(bool))
 
 
 def slider_masses(model: FittedModel, mass: float) -> list[float]:
@@ -89,7 +67,7 @@ def report_numbers(model: FittedModel, survey: SurveyResult) -> ReportNumbers:
         volumes=[model.sets.volume(mass) for mass in masses],
         shadows=_shadows(model, survey),
         curve=fitted_curve(model.sets, masses, CONFIDENCE),
-        bandwidths=Bandwidths.of(model.sets.curves_),
+        bandwidths=Candidates.of(model.sets.curves_).measured(),
         level_shares=survey.level_counts / survey.drift.n_rows,
         level_chance=_chance_shares(model, survey),
     )
