@@ -16,8 +16,8 @@ from joblib import Parallel, delayed
 from sklearn.model_selection import ShuffleSplit
 
 from mvset import MinimumVolumeSet
+from mvset.calibration.splits import Split
 from mvset.datasets import paper_mixture
-from mvset.splits import Split
 
 
 def upper_ends(held_out_scores):
@@ -30,10 +30,10 @@ def independent_splits(n_rows, n_splits, test_size, rng):
 
 
 PATCHES = {
-    "upper end": ("mvset.level_sets.offsets_by_rank", upper_ends),
-    "independent": ("mvset.estimator.random_splits", independent_splits),
-    "no condition": ("mvset.selection.describes_masses", lambda training_mass, masses: True),
-    "no early stop": ("mvset.ranking.describes_masses", lambda training_mass, masses: True),
+    "upper end": ("mvset.calibration.level_sets.offsets_by_rank", upper_ends),
+    "independent": ("mvset.estimators.minimum_volume_set.random_splits", independent_splits),
+    "no condition": ("mvset.bandwidth.choice.describes_masses", lambda training_mass, masses: True),
+    "no early stop": ("mvset.bandwidth.ranking.describes_masses", lambda training_mass, masses: True),
 }
 
 

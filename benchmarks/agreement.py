@@ -18,12 +18,12 @@ from sklearn.svm import OneClassSVM
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import reference
 from mvset import MinimumVolumeSet
-from mvset.box_points import draw_box_probe
-from mvset.curves import mass_grid
+from mvset.bandwidth.curves import mass_grid
+from mvset.calibration.splits import random_splits
 from mvset.datasets import boston, paper_mixture, two_moons
-from mvset.dual import solve_dual
-from mvset.gram import gaussian_gram
-from mvset.splits import random_splits
+from mvset.svm.dual import solve_dual
+from mvset.svm.gram import gaussian_gram
+from mvset.volume.box import draw_box_sample
 
 TABLES = {
     "two moons": (two_moons(2000, random_state=0), np.linspace(0.01, 0.5, 30), 5),
@@ -37,7 +37,7 @@ TABLES = {
 
 def areas(name, X, sigmas, n_splits):
     rng = np.random.RandomState(0)
-    splits, probe = random_splits(len(X), n_splits, 0.2, rng), draw_box_probe(X, 10_000, rng)
+    splits, probe = random_splits(len(X), n_splits, 0.2, rng), draw_box_sample(X, 10_000, rng)
     masses, volume = mass_grid(0.95, 0.04, 10), np.exp(probe.log_weights).sum()
     theirs = Parallel(n_jobs=-1)(
         delayed(reference.fit)(X, splits, sigma, masses, probe.points, volume) for sigma in sigmas

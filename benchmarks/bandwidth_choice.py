@@ -16,10 +16,10 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from mvset import MinimumVolumeSet
-from mvset.bandwidths import RATIO
+from mvset.bandwidth.grid import RATIO
 from mvset.datasets import paper_mixture
-from mvset.importance import ImportanceSampler
-from mvset.volumes import measure
+from mvset.volume.importance import ImportanceSampler
+from mvset.volume.measure import measure
 
 N_ROWS = 500
 N_SAMPLES = 50
@@ -57,7 +57,7 @@ def least(model, value):
 
 def on_subsets(X, sigmas, seed):
     """The fallback of fits whose points are too few, forced."""
-    with mock.patch("mvset.estimator.points_are_too_few", return_value=True):
+    with mock.patch("mvset.estimators.minimum_volume_set.points_are_too_few", return_value=True):
         model = MinimumVolumeSet(sigma=sigmas, random_state=seed, n_volume_points=2000).fit(X)
     assert model.selection_.criterion == "feature subsets"
     return model.sigma_

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mvset import MinimumVolumeSet
 from mvset.datasets import paper_mixture, two_moons
-from mvset.demo import pump_readings
+from mvset.tables.demo import pump_readings
 
 RATE, N_DRAWS, N_JUDGED = 0.05, 200, 400
 TABLES = {

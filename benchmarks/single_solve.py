@@ -15,10 +15,10 @@ import numpy as np
 from sklearn import svm
 
 from mvset import OneClassSVM
-from mvset.bandwidths import bandwidth_grid
+from mvset.bandwidth.grid import bandwidth_grid
 from mvset.datasets import paper_mixture, two_moons
-from mvset.dual import solve_dual
-from mvset.gram import lazy_gram
+from mvset.svm.dual import solve_dual
+from mvset.svm.gram import lazy_gram
 
 
 def best_time(function, repeats, *arguments):

@@ -16,11 +16,11 @@ from sklearn.metrics import auc
 from sklearn.svm import OneClassSVM
 
 from mvset import MinimumVolumeSet
-from mvset.box_points import draw_box_probe
-from mvset.curves import mass_grid
+from mvset.bandwidth.curves import mass_grid
+from mvset.calibration.offsets import offset_at, offsets_by_rank
+from mvset.calibration.splits import random_splits
 from mvset.datasets import two_moons
-from mvset.offsets import offset_at, offsets_by_rank
-from mvset.splits import random_splits
+from mvset.volume.box import draw_box_sample
 
 SIGMAS = np.linspace(0.01, 0.5, 30)
 N_SPLITS = 25
@@ -58,7 +58,7 @@ def main() -> None:
 
     rng = np.random.RandomState(0)
     splits = random_splits(len(X), N_SPLITS, 0.2, rng)
-    probe = draw_box_probe(X, 10_000, rng)
+    probe = draw_box_sample(X, 10_000, rng)
     began = time.perf_counter()
     areas = scikit_learn_loop(X, splits, mass_grid(0.95, 0.04, 10), probe)
     theirs = time.perf_counter() - began

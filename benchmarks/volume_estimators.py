@@ -14,11 +14,11 @@ from joblib import Parallel, delayed
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from mvset import MinimumVolumeSet
-from mvset.box_points import draw_box_probe
 from mvset.datasets import two_moons
-from mvset.importance import ImportanceSampler
-from mvset.probes import SUFFICIENT, PointSource
-from mvset.volumes import measure
+from mvset.volume.box import draw_box_sample
+from mvset.volume.importance import ImportanceSampler
+from mvset.volume.measure import measure
+from mvset.volume.sampler import SUFFICIENT, VolumeSampler
 from shapes import Ball, closed_form
 
 SHAPES = ("ball", "box", "box of a Gaussian", "ellipsoid", "needle", "two components")
@@ -55,7 +55,7 @@ def closed_forms(run):
 def box_errors(d, seed):
     ball = Ball(np.zeros(d), 1.0)
     corners = np.vstack([-np.ones(d), np.ones(d)])
-    probe = draw_box_probe(corners, N_POINTS, np.random.RandomState(seed))
+    probe = draw_box_sample(corners, N_POINTS, np.random.RandomState(seed))
     even = measure(probe, ball.contains(probe.points)[:, np.newaxis]).estimate(0)
     random = 2.0**d * ball.contains(np.random.RandomState(seed).uniform(-1, 1, size=probe.points.shape)).mean()
     truth = np.exp(ball.log_volume)
@@ -83,7 +83,7 @@ def hard_volume(X, model, seed):
     def inside(points):
         return model.predict(points, mass=0.99) == 1
 
-    probe = PointSource("auto", X, 10_000, np.random.RandomState(seed)).draw(inside)
+    probe = VolumeSampler("auto", X, 10_000, np.random.RandomState(seed)).draw(inside)
     volume = measure(probe, inside(probe.points)[:, np.newaxis]).estimate(0)
     return volume.value, volume.standard_error, volume.effective_sample_size, len(probe.points)
 

@@ -7,6 +7,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))  # for `import reference`
 
+from mvset import MinimumVolumeSet
 from mvset.datasets import boston, paper_mixture, two_moons
 
 TABLES = {
@@ -23,3 +24,18 @@ TABLES = {
 def table(request):
     """Every table of the paper, small."""
     return TABLES[request.param]()
+
+
+@pytest.fixture(scope="session")
+def moons():
+    return two_moons(400, random_state=0)
+
+
+@pytest.fixture(scope="session")
+def split_model(moons):
+    return MinimumVolumeSet(sigma=0.3, n_splits=5, random_state=0).fit(moons)
+
+
+@pytest.fixture(scope="session")
+def conformal_model(moons):
+    return MinimumVolumeSet(sigma=0.3, n_splits=5, calibration="conformal", random_state=0).fit(moons)

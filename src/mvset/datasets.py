@@ -13,8 +13,8 @@ from scipy.special import logsumexp
 from sklearn.datasets import make_moons
 from sklearn.utils import check_random_state
 
-from mvset.inputs import checked_mass
-from mvset.volumes import Probe, VolumeEstimate, measure
+from mvset.validation import checked_mass
+from mvset.volume.measure import VolumeEstimate, VolumeSample, measure
 
 _REFERENCE_POINTS = 1_000_000  # as in the paper; the mass of the true set is then known to ± 0.0002
 _CHUNK = 100_000
@@ -235,7 +235,7 @@ class GaussianMixtureWithOutliers:
         """
         log_density = self._reference
         inside = log_density >= self.log_level(mass)
-        probe = Probe(np.empty((0, 0)), -log_density - np.log(len(log_density)), len(log_density), "density")
+        probe = VolumeSample(np.empty((0, 0)), -log_density - np.log(len(log_density)), len(log_density), "density")
         return measure(probe, inside[:, np.newaxis]).estimate(0)
 
 

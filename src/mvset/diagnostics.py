@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mvset.curves import BandwidthCurve
-from mvset.dual import Dual, DualStatus
-from mvset.probes import SUFFICIENT
-from mvset.ranking import Selection
-from mvset.selection import describes_masses
-from mvset.volumes import Probe
+from mvset.bandwidth.choice import describes_masses
+from mvset.bandwidth.curves import BandwidthCurve
+from mvset.bandwidth.ranking import Selection
+from mvset.svm.dual import Dual, DualStatus
+from mvset.volume.measure import VolumeSample
+from mvset.volume.sampler import SUFFICIENT
 
 _listener: ContextVar[Callable[[int, int], None] | None] = ContextVar("listener", default=None)
 
@@ -100,7 +100,7 @@ def warn_if_unresolved(mass: float, n_held_out: int, test_size: float) -> None:
     )
 
 
-def warn_if_uncertain(effective_sample_size: float, probe: Probe, largest: str, option: str, stacklevel: int) -> None:
+def warn_if_uncertain(effective_sample_size: float, probe: VolumeSample, largest: str, option: str, stacklevel: int) -> None:
     """Say when too few effective points reached the largest set for its volume to mean much."""
     if effective_sample_size < SUFFICIENT:
         message = _uncertain(effective_sample_size, len(probe.points), probe.method, largest)

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from mvset.inputs import validated_rows
-from mvset.level_sets import KernelExpansion, LevelSets
+from mvset.calibration.level_sets import KernelExpansion, LevelSets
 from mvset.parallel import thread_map
+from mvset.validation import validated_rows
 
 
 class ExplanationMixin:

@@ -7,22 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mvset import MinimumVolumeSet
-from mvset.datasets import boston, two_moons
-
-
-@pytest.fixture(scope="session")
-def moons():
-    return two_moons(400, random_state=0)
-
-
-@pytest.fixture(scope="session")
-def split_model(moons):
-    return MinimumVolumeSet(sigma=0.3, n_splits=5, random_state=0).fit(moons)
-
-
-@pytest.fixture(scope="session")
-def conformal_model(moons):
-    return MinimumVolumeSet(sigma=0.3, n_splits=5, calibration="conformal", random_state=0).fit(moons)
+from mvset.datasets import boston
 
 
 @pytest.fixture(scope="session")

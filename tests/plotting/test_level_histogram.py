@@ -5,9 +5,9 @@ import pytest
 from matplotlib.colors import to_hex
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mvset import PluginKernelDensity, palette
+from mvset import PluginKernelDensity
 from mvset.datasets import two_moons
-from mvset.plotting import LevelHistogramDisplay
+from mvset.plotting import LevelHistogramDisplay, palette
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mvset import MinimumVolumeSet
-from mvset.pipelines import FittedModel
+from mvset.estimators.pipeline import FittedModel
 from mvset.report.write import report_survey
 
 EVIL = "<script>alert(1)</script>"

@@ -10,7 +10,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from mvset import MinimumVolumeSet
 from mvset.datasets import paper_mixture, two_moons
-from mvset.pipelines import FittedModel
+from mvset.estimators.pipeline import FittedModel
 from mvset.report.numbers import report_numbers, slider_masses, smooth_levels
 from mvset.report.write import report_survey
 

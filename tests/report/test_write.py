@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from mvset import CalibratedSet, MinimumVolumeSet, write_report
 from mvset.datasets import two_moons
-from mvset.pipelines import FittedModel
+from mvset.estimators.pipeline import FittedModel
 from mvset.report.numbers import report_numbers
 from mvset.report.write import report_survey
 

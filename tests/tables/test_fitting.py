@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mvset import MinimumVolumeSet
-from mvset.sampling import RowSample
+from mvset.summaries.row_sample import RowSample
 from mvset.tables import formats
 from mvset.tables.fitting import fit_table
 from mvset.tables.sources import table_files

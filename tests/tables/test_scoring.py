@@ -9,8 +9,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mvset import MinimumVolumeSet
-from mvset.pipelines import FittedModel
-from mvset.survey import Survey
+from mvset.estimators.pipeline import FittedModel
+from mvset.summaries.survey import Survey
 from mvset.tables import formats
 from mvset.tables.errors import TableError
 from mvset.tables.reading import TableReader

@@ -26,7 +26,7 @@ def demo_command(
     need("plotly", "report", "The report needs more packages")
     run = context.find_root().command.main
     with explained(ValueError, when_stopped=f"What is done lies in {out}."):
-        from mvset.demo import write_tables
+        from mvset.tables.demo import write_tables
 
         normal, today = write_tables(out)
         model, scores, report = out / "model.mvset", out / "scores.parquet", out / "report.html"

@@ -29,7 +29,7 @@ def export_command(
         import numpy as np
 
         from mvset import to_onnx
-        from mvset.files import written_aside
+        from mvset.files.atomic import written_aside
 
         check_out(onnx, model)
         graph = to_onnx(model_in(model), dtype=np.float32 if float32 else np.float64)

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
+from mvset.calibration.guarantees import CalibrationMode
 from mvset.cli.failures import explained, need
 from mvset.cli.info import facts_about, summary_of
 from mvset.cli.options import AsJson, DropMissing, Jobs, Mass, Tables, check_out
 from mvset.cli.output import print_facts, print_json
 from mvset.cli.progress import progress_bar
-from mvset.promises import CalibrationMode
 
 
 def fit_command(
@@ -51,7 +51,7 @@ def fit_command(
     need("pyarrow", "cli", "Reading tables needs one more package")
     with explained(ValueError, when_stopped="Nothing was written."):
         from mvset import MinimumVolumeSet, save
-        from mvset.pipelines import FittedModel
+        from mvset.estimators.pipeline import FittedModel
         from mvset.tables.fitting import fit_table
         from mvset.tables.sources import table_files
 

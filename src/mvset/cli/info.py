@@ -19,7 +19,7 @@ def info_command(model: ModelFile, as_json: AsJson = False) -> None:
     - `mvset info model.mvset --json`
     """
     with explained(ValueError, when_stopped="Nothing was written."):
-        from mvset.persistence import written_with
+        from mvset.files.model_file import written_with
 
         fitted = loaded(model)
         if as_json:

@@ -63,8 +63,8 @@ def model_in(path: Path) -> Any:
     from sklearn.exceptions import NotFittedError
 
     from mvset import load
-    from mvset.persistence import ModelFileError
-    from mvset.pipelines import FittedModel
+    from mvset.estimators.pipeline import FittedModel
+    from mvset.files.model_file import ModelFileError
 
     model = load(path)
     try:
@@ -76,7 +76,7 @@ def model_in(path: Path) -> Any:
 
 def loaded(path: Path, jobs: int = -1) -> Any:
     """The model of a file, taken apart."""
-    from mvset.pipelines import FittedModel
+    from mvset.estimators.pipeline import FittedModel
 
     model = FittedModel.of(model_in(path))
     model.sets.n_jobs = jobs

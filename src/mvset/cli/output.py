@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from mvset.jsonable import finite
+from mvset.files.json import finite
 
 _WIDE = 200  # columns of a terminal that is none: nothing is cut
 

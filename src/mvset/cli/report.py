@@ -35,7 +35,7 @@ def report_command(
     need("plotly", "report", "The report needs more packages")
     need("jinja2", "report", "The report needs more packages")
     with explained(ValueError, when_stopped="Nothing was written."):
-        from mvset.files import written_aside
+        from mvset.files.atomic import written_aside
         from mvset.report.page import page_about
         from mvset.report.write import report_survey
         from mvset.tables.scoring import score_table

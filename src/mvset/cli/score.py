@@ -26,7 +26,7 @@ from mvset.cli.output import print_facts, print_json, print_table
 from mvset.cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from mvset.survey import SurveyResult
+    from mvset.summaries.survey import SurveyResult
     from mvset.tables.reading import TableReader
 
 
@@ -63,7 +63,7 @@ def score_command(
     if only_outside and out is None:
         raise typer.BadParameter("--only-outside is about the rows that are written: say where to with --out.")
     with explained(ValueError, when_stopped="Nothing was written."):
-        from mvset.survey import Survey
+        from mvset.summaries.survey import Survey
         from mvset.tables.scoring import score_table
 
         fitted = loaded(model, jobs)

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mvset import BandwidthCurve, MinimumVolumeSet, palette
+from mvset import BandwidthCurve, MinimumVolumeSet
 from mvset.experiments.methods import MASS, fixed, least_area
 from mvset.experiments.plan import Row
 from mvset.experiments.style import label
 from mvset.experiments.summary import column, distinct
+from mvset.plotting import palette
 
 CURVE, LEAST_AREA, LIBRARY, AT_PAPER = "curve", "least area", "library", "paper"
 N_SPLITS = 25

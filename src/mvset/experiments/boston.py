@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from mvset import datasets, palette
+from mvset import datasets
 from mvset.experiments.areas import AT_PAPER, LEAST_AREA, LIBRARY, N_SPLITS, area_rows, draw_areas
 from mvset.experiments.methods import fixed
 from mvset.experiments.plan import Config, Plan, Row, Task
 from mvset.experiments.rows import computed_rows
 from mvset.experiments.style import border, extent_of, label, new_figure, styled
 from mvset.experiments.summary import Finding, column
+from mvset.plotting import palette
 
 TITLE = "Boston housing"
 FIGURES = "Figs. 13 and 14"

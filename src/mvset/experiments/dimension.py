@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mvset import MinimumVolumeSet, palette
+from mvset import MinimumVolumeSet
 from mvset.experiments.methods import MASS, distances, plug_in, selected, true_mixture
 from mvset.experiments.plan import Config, Plan, Row, Task
 from mvset.experiments.rows import computed_rows
 from mvset.experiments.style import curve, label, new_figure, styled
 from mvset.experiments.summary import Finding, Interval, column, distinct, everywhere, interval
+from mvset.plotting import palette
 
 TITLE = "Distance to the true set against the number of columns"
 FIGURES = "Fig. 10"

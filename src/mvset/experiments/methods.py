@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mvset import BandwidthCurve, MinimumVolumeSet, OneClassSVM, PluginKernelDensity
+from mvset.bandwidth.choice import describes_masses
 from mvset.datasets import GaussianMixtureWithOutliers, paper_mixture
 from mvset.experiments.plan import Row
-from mvset.probes import PointSource
-from mvset.selection import describes_masses
-from mvset.volumes import measure
+from mvset.volume.measure import measure
+from mvset.volume.sampler import VolumeSampler
 
 MASS = 0.95
 _BOX_POINTS = 2**16  # that measure a difference in the plane
@@ -84,7 +84,7 @@ def differences(
 
     around = np.vstack([X, mixture.sample(1000, rng)])
     few = X.shape[1] <= 3
-    source = PointSource("box", around, _BOX_POINTS, rng) if few else PointSource("importance", around, _POINTS, rng)
+    source = VolumeSampler("box", around, _BOX_POINTS, rng) if few else VolumeSampler("importance", around, _POINTS, rng)
     probe = source.draw(union)
     marked = np.column_stack([each(probe.points) for each in sets]) ^ true(probe.points)[:, np.newaxis]
     found = measure(probe, marked)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from mvset import palette
 from mvset.datasets import two_moons
 from mvset.experiments.areas import LEAST_AREA, LIBRARY, N_SPLITS, area_rows, draw_areas
 from mvset.experiments.methods import fixed
@@ -15,6 +14,7 @@ from mvset.experiments.plan import Config, Plan, Row, Task
 from mvset.experiments.rows import computed_rows
 from mvset.experiments.style import border, extent_of, label, new_figure, plane, styled
 from mvset.experiments.summary import Finding, column, distinct, interval, where
+from mvset.plotting import palette
 
 TITLE = "Two moons"
 FIGURES = "Figs. 11 and 12"

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mvset import palette
-from mvset.box_points import draw_box_probe
 from mvset.experiments.methods import Set, differences, fixed, inside, one_class_svm, true_mixture
 from mvset.experiments.plan import Config, Plan, Row, Task
 from mvset.experiments.rows import computed_rows
 from mvset.experiments.style import bandwidth_axis, border, curve, extent_of, label, new_figure, plane, styled
 from mvset.experiments.summary import Finding, Interval, column, distinct, interval, where
-from mvset.volumes import measure
+from mvset.plotting import palette
+from mvset.volume.box import draw_box_sample
+from mvset.volume.measure import measure
 
 TITLE = "Are the sets nested?"
 FIGURES = "in words, Section II-A"
@@ -44,7 +44,7 @@ def compute(task: Task) -> list[Row]:
     """Both methods at every bandwidth, on one sample."""
     seed, mixture = int(task["repetition"]), true_mixture()
     X = mixture.sample(N_ROWS, random_state=seed)
-    probe = draw_box_probe(
+    probe = draw_box_sample(
         np.vstack([X, mixture.sample(1000, random_state=seed + 1)]), N_POINTS, np.random.RandomState(seed)
     )
 

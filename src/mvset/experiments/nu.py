@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from mvset import OneClassSVM, palette
+from mvset import OneClassSVM
+from mvset.calibration.level_sets import KernelExpansion
 from mvset.experiments.methods import MASS, true_mixture
 from mvset.experiments.plan import Config, Plan, Row, Task
 from mvset.experiments.rows import computed_rows
 from mvset.experiments.style import TRUE_SET, border, extent_of, label, new_figure, plane, styled
 from mvset.experiments.summary import Finding, column
-from mvset.level_sets import KernelExpansion
+from mvset.plotting import palette
 
 TITLE = "The level sets of a one-class SVM at ν = 0.4"
 FIGURES = "Fig. 1"

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from mvset import MinimumVolumeSet, palette
+from mvset import MinimumVolumeSet
 from mvset.experiments.methods import MASS, distances, fixed, one_class_svm, selected, true_mixture
 from mvset.experiments.plan import Config, Plan, Row, Task
 from mvset.experiments.rows import computed_rows
 from mvset.experiments.style import TRUE_SET, band, border, label, new_figure, plane, styled
 from mvset.experiments.summary import Finding, column, interval, where
+from mvset.plotting import palette
 
 TITLE = "A sample with 5 % of uniform outliers"
 FIGURES = "Figs. 8 and 9"

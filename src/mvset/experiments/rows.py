@@ -14,7 +14,7 @@ from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 
 from mvset.experiments.plan import Config, Plan, Row, Task, Value
-from mvset.files import written_aside
+from mvset.files.atomic import written_aside
 from mvset.version import __version__
 
 _STAMP = "mvset"  # the column that says which version computed a row

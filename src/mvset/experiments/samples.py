@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from mvset import MinimumVolumeSet, palette
+from mvset import MinimumVolumeSet
 from mvset.experiments.methods import MASS, distances, one_class_svm, selected, true_mixture
 from mvset.experiments.plan import Config, Plan, Row, Task
 from mvset.experiments.rows import computed_rows
 from mvset.experiments.style import curve, label, new_figure, styled
 from mvset.experiments.summary import Finding, Interval, column, distinct, everywhere, interval
+from mvset.plotting import palette
 
 TITLE = "Distance to the true set against the number of rows"
 FIGURES = "Fig. 7"

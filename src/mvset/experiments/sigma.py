@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from mvset import palette
 from mvset.experiments.methods import MASS, differences, fixed, inside, one_class_svm, true_mixture
 from mvset.experiments.plan import Config, Plan, Row, Task
 from mvset.experiments.rows import computed_rows
@@ -24,6 +23,7 @@ from mvset.experiments.style import (
     styled,
 )
 from mvset.experiments.summary import Finding, Interval, column, distinct, interval, where
+from mvset.plotting import palette
 
 TITLE = "Distance to the true set against the bandwidth"
 FIGURES = "Figs. 4, 5 and 6"

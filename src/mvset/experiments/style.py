@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mvset import palette
 from mvset.experiments.plan import Row
 from mvset.experiments.summary import Interval
+from mvset.plotting import palette
 
 _RC: Any = {
     "font.size": 9,

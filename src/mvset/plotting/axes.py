@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mvset import palette
+from mvset.plotting import palette
 
 Array = NDArray[np.float64]
 

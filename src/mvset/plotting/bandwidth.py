@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mvset import palette
-from mvset.pipelines import FittedModel
+from mvset.estimators.pipeline import FittedModel
+from mvset.plotting import palette
 from mvset.plotting.axes import BAND_OPACITY, axes_to_draw_on, is_measured, is_wide, round_bandwidths, tidy
-from mvset.plotting.candidates import Candidates
+from mvset.summaries.candidates import Candidates
 
 Array = NDArray[np.float64]
 

@@ -8,11 +8,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mvset import palette
-from mvset.answers import MassBand
-from mvset.pipelines import FittedModel
+from mvset.estimators.pipeline import FittedModel
+from mvset.inference.results import MassBand
+from mvset.plotting import palette
 from mvset.plotting.axes import BAND_OPACITY, axes_to_draw_on, percent, tidy
-from mvset.plotting.bars import bar_edges, bar_heights, chance_heights
+from mvset.summaries.bars import bar_edges, bar_heights, chance_heights
 
 Array = NDArray[np.float64]
 Kind = Literal["histogram", "cumulative"]

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from mvset.inputs import checked_mass
-from mvset.pipelines import FittedModel, columns_in_order
+from mvset.estimators.pipeline import FittedModel, columns_in_order
+from mvset.metrics.detectors import dress_of
 from mvset.plotting.axes import axes_to_draw_on, percent, plain, tidy
-from mvset.plotting.masses import claimable, masses_around
 from mvset.plotting.shades import BAND_BORDER, BORDER, LEGEND_WIDTH, draw_borders, draw_legend, draw_rows, draw_shades
-from mvset.plotting.slices import Slice, anchor, column_pairs, slice_through
-from mvset.scorers import dress_of
+from mvset.summaries.masses import claimable, masses_around
+from mvset.summaries.slices import Slice, anchor, column_pairs, slice_through
+from mvset.validation import checked_mass
 
 Array = NDArray[np.float64]
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mvset import palette
-from mvset.evaluation import mass_volume_curve
-from mvset.inputs import checked_mass
-from mvset.pipelines import FittedModel
+from mvset.estimators.pipeline import FittedModel
+from mvset.metrics.curves import mass_volume_curve
+from mvset.plotting import palette
 from mvset.plotting.axes import BAND_OPACITY, axes_to_draw_on, is_wide, measured_range, percent, tidy
-from mvset.plotting.masses import TAIL, fitted_curve, tail_masses
+from mvset.summaries.masses import TAIL, fitted_curve, tail_masses
+from mvset.validation import checked_mass
 
 Array = NDArray[np.float64]
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mvset import palette
-from mvset.plotting.slices import Slice
+from mvset.plotting import palette
+from mvset.summaries.slices import Slice
 
 Array = NDArray[np.float64]
 

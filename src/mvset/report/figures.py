@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from mvset import palette
+from mvset.plotting import palette
 from mvset.plotting.axes import is_wide
-from mvset.plotting.slices import Slice
 from mvset.report.numbers import ReportNumbers, smooth_levels
-from mvset.survey import LEVEL_EDGES
+from mvset.summaries.slices import Slice
+from mvset.summaries.survey import LEVEL_EDGES
 
 _FONT = {"family": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif", "size": 13, "color": palette.INK}
 _SHADES = [[0.0, palette.OURS], [0.35, palette.OURS_LIGHT], [0.7, "#bdd7e7"], [0.85, "#dcebf7"], [1.0, "#ffffff"]]

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from mvset.pipelines import FittedModel, columns_in_order
-from mvset.plotting.bars import chance_heights
-from mvset.plotting.candidates import Candidates
-from mvset.plotting.masses import fitted_curve
-from mvset.plotting.slices import Slice
-from mvset.survey import LEVEL_EDGES, SurveyResult
-from mvset.volumes import VolumeEstimate
+from mvset.estimators.pipeline import FittedModel, columns_in_order
+from mvset.summaries.bars import chance_heights
+from mvset.summaries.candidates import Candidates
+from mvset.summaries.masses import fitted_curve
+from mvset.summaries.slices import Slice
+from mvset.summaries.survey import LEVEL_EDGES, SurveyResult
+from mvset.volume.measure import VolumeEstimate
 
 Array = NDArray[np.float64]
 

@@ -12,12 +12,12 @@ import numpy as np
 import plotly.offline
 import sklearn
 
-from mvset import palette
-from mvset.pipelines import FittedModel
+from mvset.estimators.pipeline import FittedModel
+from mvset.plotting import palette
 from mvset.report.figures import bandwidth_figure, level_figure, level_set_figure, mass_volume_figure
 from mvset.report.numbers import ReportNumbers, report_numbers
 from mvset.report.pictures import still_pictures
-from mvset.survey import SurveyResult, UnusualRow
+from mvset.summaries.survey import SurveyResult, UnusualRow
 from mvset.version import __version__
 
 _EXPLAINED_BY = 3  # features named for each row at most

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from mvset import palette
-from mvset.plotting import BandwidthDisplay, LevelSetDisplay, MassVolumeDisplay
+from mvset.plotting import BandwidthDisplay, LevelSetDisplay, MassVolumeDisplay, palette
 from mvset.plotting.axes import tidy
-from mvset.plotting.masses import claimable
 from mvset.report.numbers import ReportNumbers
-from mvset.survey import LEVEL_EDGES
+from mvset.summaries.masses import claimable
+from mvset.summaries.survey import LEVEL_EDGES
 
 _SIZE = (6.0, 4.0)
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from mvset.files import written_aside
-from mvset.inputs import checked_mass
-from mvset.pipelines import FittedModel
+from mvset.estimators.pipeline import FittedModel
+from mvset.files.atomic import written_aside
 from mvset.report.numbers import slider_masses
-from mvset.survey import Survey
+from mvset.summaries.survey import Survey
+from mvset.validation import checked_mass
 
 _SAMPLED = 1500  # rows drawn
 _UNUSUAL = 12

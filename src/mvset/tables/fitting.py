@@ -11,8 +11,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mvset.diagnostics import watched
-from mvset.estimator import MinimumVolumeSet
-from mvset.sampling import RowSample
+from mvset.estimators.minimum_volume_set import MinimumVolumeSet
+from mvset.summaries.row_sample import RowSample
 from mvset.tables.columns import check_columns
 from mvset.tables.errors import TableError
 from mvset.tables.formats import TableFile

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mvset.survey import Judgement, Survey
+from mvset.summaries.survey import Judgement, Survey
 from mvset.tables.errors import TableError, listed
 from mvset.tables.reading import Batch, TableReader
 from mvset.tables.writing import table_writer

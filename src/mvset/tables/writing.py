@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from mvset.files import written_aside
-from mvset.jsonable import finite
+from mvset.files.atomic import written_aside
+from mvset.files.json import finite
 from mvset.tables.errors import TableError
 
 Write = Callable[[pa.RecordBatch], None]

@@ -1,0 +1,176 @@
+"""Model files: a skops archive, which holds data and no code, and a note on what wrote it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import warnings
+import zipfile
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import sklearn
+from sklearn.base import BaseEstimator
+
+from mvset.files.atomic import written_aside
+from mvset.version import __version__
+
+_FORMAT = 1  # raised when models of before can no longer be read
+_NOTE = "mvset.json"
+_TRUSTED = [
+    "mvset.inference.results.MassInterval",
+    "mvset.estimators.one_class_svm.OneClassSVM",
+    "mvset.estimators.calibrated_set.CalibratedSet",
+    "mvset.estimators.calibrated_set.MeanScore",
+    "mvset.bandwidth.curves.BandwidthCurve",
+    "mvset.estimators.minimum_volume_set.MinimumVolumeSet",
+    "mvset.estimators.plugin_kernel_density.LogDensity",
+    "mvset.estimators.plugin_kernel_density.PluginKernelDensity",
+    "mvset.calibration.level_sets.KernelExpansion",
+    "mvset.calibration.level_sets.LevelSets",
+    "mvset.calibration.guarantees.Promise",
+    "mvset.bandwidth.ranking.Selection",
+    "mvset.metrics.detectors.Dress",
+    "mvset.volume.measure.VolumeSample",
+    "mvset.volume.measure.VolumeEstimate",
+    "numpy.dtype",  # in scikit-learn's imputers
+]
+
+
+class ModelFileError(ValueError):
+    """A model file that cannot be used, and what to do about it."""
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a model to a file.
+
+    Parameters
+    ----------
+    model : estimator
+        Any estimator of this library, or a Pipeline that ends in one.
+    path : str or path-like
+        The file. It is written aside and renamed, so that a model which was there before is replaced at once.
+
+    See Also
+    --------
+    load : Read it again.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import mvset
+    >>> from mvset.datasets import two_moons
+    >>> X = two_moons(300, random_state=0)
+    >>> model = mvset.MinimumVolumeSet(sigma=0.3, random_state=0).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     mvset.save(model, pathlib.Path(folder) / "model.mvset")
+    ...     again = mvset.load(pathlib.Path(folder) / "model.mvset")
+    >>> bool((again.score_samples(X) == model.score_samples(X)).all())
+    True
+    """
+    import skops.io  # late, here and below: it takes as long to import as the rest of the library
+
+    if not isinstance(model, BaseEstimator):
+        raise TypeError(f"model must be an estimator or a Pipeline; got {type(model).__name__}.")
+    content = io.BytesIO(skops.io.dumps(model, compression=zipfile.ZIP_DEFLATED))
+    with zipfile.ZipFile(content, "a") as archive:
+        archive.writestr(_NOTE, json.dumps({"format": _FORMAT, **_versions()}))
+    with written_aside(Path(path)) as aside:
+        aside.write_bytes(content.getvalue())
+
+
+def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
+    """Read a model from a file of :func:`save`. No code from the file is run.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    trusted : sequence of str, default=()
+        Names of further types that the file may hold, for detectors and transformers of other libraries. A file with a
+        type that neither this library, nor scikit-learn or numpy as skops knows them, accounts for is refused by name.
+
+    Returns
+    -------
+    model : estimator
+        As it was saved.
+
+    See Also
+    --------
+    save : Write it.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import mvset
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "model.mvset"
+    ...     _ = path.write_text("rows,columns")
+    ...     mvset.load(path)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    mvset.files.model_file.ModelFileError: ...model.mvset is not a model file: mvset.save and `mvset fit` write such.
+    """
+    import skops.io
+    from skops.io.exceptions import UntrustedTypesFoundException
+
+    content = Path(path).read_bytes()
+    note = _note_in(content, path)
+    if note["format"] > _FORMAT:
+        raise ModelFileError(
+            f"{path} was written by mvset {note['mvset']}, whose files this version, {_versions()['mvset']}, cannot "
+            "read: upgrade with pip install --upgrade mvset, or fit again."
+        )
+    if note["mvset"] != __version__:
+        warnings.warn(
+            f"{path} was written by mvset {note['mvset']}, and this is {__version__}. If it misbehaves, fit again.",
+            stacklevel=2,
+        )
+    try:
+        return skops.io.loads(content, trusted=[*_TRUSTED, *trusted])
+    except UntrustedTypesFoundException:
+        unknown = sorted(set(skops.io.get_untrusted_types(data=content)) - {*_TRUSTED, *trusted})
+        raise ModelFileError(
+            f"{path} holds types that are not known to be safe: {', '.join(unknown)}. If you trust where the file "
+            f"comes from: mvset.load(path, trusted={unknown})."
+        ) from None
+    except Exception as error:  # of any kind: the parts of another version do not fit together
+        written = ", ".join(f"{name} {version}" for name, version in written_with(path).items())
+        here = ", ".join(f"{name} {version}" for name, version in _versions().items())
+        raise ModelFileError(
+            f"{path} was written with {written} and cannot be read with {here} ({error}): install those versions, or "
+            "fit again."
+        ) from error
+
+
+def written_with(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Versions that wrote a model file."""
+    note = _note_in(Path(path).read_bytes(), path)
+    return {name: version for name, version in note.items() if name != "format"}
+
+
+def _note_in(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What wrote a file; an error says what it is otherwise."""
+    if not content.startswith(b"PK"):
+        raise ModelFileError(f"{path} is not a model file: mvset.save and `mvset fit` write such.")
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            if archive.testzip():
+                raise zipfile.BadZipFile
+            if _NOTE not in archive.namelist():
+                raise ModelFileError(f"{path} was not written by mvset.save.")
+            note: dict[str, Any] = json.loads(archive.read(_NOTE))
+            if not isinstance(note["format"], int) or not isinstance(note["mvset"], str):
+                raise ValueError
+            return note
+    except ModelFileError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, KeyError, TypeError):
+        raise ModelFileError(f"{path} is truncated or damaged: copy it once more, or fit again.") from None
+
+
+def _versions() -> dict[str, str]:
+    return {"mvset": __version__, "scikit-learn": sklearn.__version__}

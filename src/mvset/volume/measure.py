@@ -1,0 +1,162 @@
+"""Step 7: the volume of a level set, with its standard error, from weighted sample points.
+
+Every way of drawing the points (`box_points`, `importance`) hands over a :class:`VolumeSample`; every set is then measured by
+the same sums over the points inside it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri, stdtrit
+
+
+@dataclass(frozen=True)
+class VolumeEstimate:
+    """A Monte Carlo volume.
+
+    Attributes
+    ----------
+    value : float
+        The estimate; infinite past the range of float64. ``float(estimate)`` gives it too.
+    standard_error : float
+        Its standard deviation over draws of the sample points.
+    log_value : float
+        Its logarithm, finite in any dimension; minus infinity when no point fell into the set.
+    hits : int
+        Number of sample points in the set.
+    effective_sample_size : float
+        Number of equally weighted points in the set that would be worth as much. Volumes with few mean little.
+    method : str
+        How the points were drawn: "box", uniformly in the box around the rows, so that the volume is that of the part
+        of the set inside it; or "importance", where the set is, inside that box and half as large again.
+
+    Examples
+    --------
+    >>> from mvset import MinimumVolumeSet
+    >>> from mvset.datasets import paper_mixture
+    >>> X = paper_mixture(n_features=8).sample(500, random_state=0)
+    >>> volume = MinimumVolumeSet(random_state=0).fit(X).volume_
+    >>> volume.method, volume.hits > 1000
+    ('importance', True)
+    >>> volume.standard_error < 0.03 * float(volume)
+    True
+    """
+
+    value: float
+    standard_error: float
+    log_value: float
+    hits: int
+    effective_sample_size: float
+    method: str
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __format__(self, spec: str) -> str:
+        return format(self.value, spec) if spec else str(self)
+
+    def __str__(self) -> str:
+        return f"{self.value:.4g} ± {self.standard_error:.2g}"
+
+
+@dataclass(frozen=True)
+class VolumeSample:
+    r"""Sample points and the logarithms of their weights: a set's volume is the sum of the weights of the points in it.
+
+    The points come in `n_replicates` consecutive blocks of equal length, each a draw of its own, whose spread gives
+    the standard error. Independent points are blocks of one. `method` says how they were drawn.
+    """
+
+    points: NDArray[np.float64]
+    log_weights: NDArray[np.float64]
+    n_replicates: int
+    method: str
+
+    def scaled_weights(self) -> tuple[float, NDArray[np.float64]]:
+        """The logarithm of the largest weight, and the weights in units of it."""
+        highest = float(self.log_weights.max())
+        log_scale = highest if np.isfinite(highest) else 0.0  # no point in the domain
+        return log_scale, np.exp(self.log_weights - log_scale)
+
+
+@dataclass(frozen=True)
+class Volumes:
+    """Volumes of several sets, in units of exp(`log_scale`), each with its standard error, hits and effective size."""
+
+    log_scale: float
+    values: NDArray[np.float64]
+    standard_errors: NDArray[np.float64]
+    hits: NDArray[np.intp]
+    effective_sample_sizes: NDArray[np.float64]
+    combination: float  # Σ_j coefficients_j values_j: the area under a curve of volumes
+    combination_error: float
+    method: str
+
+    @property
+    def log_values(self) -> NDArray[np.float64]:
+        """Logarithms of the volumes; minus infinity where no point fell."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.log_scale + np.log(self.values))
+
+    def scaled(self, value: ArrayLike) -> NDArray[np.float64]:
+        """A volume or error in these units as a plain number; infinite past the range of float64."""
+        with np.errstate(divide="ignore", over="ignore"):
+            return np.asarray(np.exp(self.log_scale + np.log(value)))
+
+    def estimate(self, j: int) -> VolumeEstimate:
+        """Volume of the j-th set."""
+        return VolumeEstimate(
+            value=float(self.scaled(self.values[j])),
+            standard_error=float(self.scaled(self.standard_errors[j])),
+            log_value=float(self.log_values[j]),
+            hits=int(self.hits[j]),
+            effective_sample_size=float(self.effective_sample_sizes[j]),
+            method=self.method,
+        )
+
+
+def measure(probe: VolumeSample, inside: NDArray[np.bool_], coefficients: ArrayLike = ()) -> Volumes:
+    r"""Volumes of the sets whose points are marked in the columns of `inside`, and a linear combination of them.
+
+    With :math:`V_r` the sum over the r-th of R replicates, the volume is :math:`V = \sum_r V_r` and its variance
+    :math:`\frac{1}{R-1} (R \sum_r V_r^2 - V^2)`. Few replicates know their own spread badly: the standard error is
+    stretched by the ratio of the quantiles of Student and normal law, so that ± 1.96 of it always means 95 %.
+    """
+    log_scale, weights = probe.scaled_weights()
+    coefficients = np.asarray(coefficients if np.size(coefficients) else np.zeros(inside.shape[1]))
+    weighted = weights[:, np.newaxis] * inside
+    hits = np.count_nonzero(weighted, axis=0)
+    squares = np.einsum("ij,ij->j", weighted, weighted)
+    n_blocks = probe.n_replicates
+    blocks = weighted if n_blocks == len(weighted) else weighted.reshape(n_blocks, -1, inside.shape[1]).sum(axis=1)
+    blocks = np.column_stack([blocks, blocks @ coefficients])
+    values = blocks.sum(axis=0)
+    # No hit, or nothing but hits, still leaves a point's worth in doubt.
+    doubt = np.where(hits > 0, weights.min(initial=1.0, where=weights > 0), 1.0)
+    errors = np.append(doubt, doubt.max() * np.abs(coefficients).sum())
+    if n_blocks > 1:
+        variances = (n_blocks * np.einsum("ij,ij->j", blocks, blocks) - values**2) / (n_blocks - 1)
+        stretch = stdtrit(n_blocks - 1, 0.975) / ndtri(0.975)
+        errors = np.maximum(stretch * np.sqrt(np.maximum(variances, 0.0)), errors)
+    with np.errstate(invalid="ignore"):
+        effective = np.where(hits > 0, values[:-1] ** 2 / squares, 0.0)
+    return Volumes(
+        log_scale, values[:-1], errors[:-1], hits, effective, float(values[-1]), float(errors[-1]), probe.method
+    )
+
+
+def inside_sets(scores: NDArray[np.float64], offsets: ArrayLike) -> NDArray[np.bool_]:
+    """Which points (rows) reach which offset (columns)."""
+    return np.asarray(scores[:, np.newaxis] >= np.atleast_1d(offsets))
+
+
+def log_volumes_at(probe: VolumeSample, scores: NDArray[np.float64], offsets: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Logarithms of the volumes of the sets of many offsets; of a single point's where none is inside."""
+    descending = np.argsort(-scores)
+    log_scale, weights = probe.scaled_weights()
+    cumulated = np.cumsum(weights[descending])
+    inside = np.searchsorted(-scores[descending], -offsets, side="right")
+    return np.asarray(log_scale + np.log(np.maximum(cumulated[np.maximum(inside, 1) - 1], np.finfo(float).tiny)))

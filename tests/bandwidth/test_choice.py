@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import numpy as np
+
+from mvset.bandwidth.choice import select_bandwidth
+from mvset.bandwidth.curves import BandwidthCurve
+
+MASSES = np.array([0.9, 0.95])
+
+
+def curve(sigma, mean_log_volume, training_mass=0.6, by_split=None):
+    zeros = np.zeros(2)
+    return BandwidthCurve(
+        masses=MASSES,
+        offsets=zeros,
+        volumes=zeros,
+        log_volumes=zeros,
+        standard_errors=zeros,
+        hits=zeros,
+        effective_sample_sizes=zeros,
+        area=0.0,
+        area_error=0.0,
+        mean_log_volume=mean_log_volume,
+        sigma=sigma,
+        training_mass=training_mass,
+        split_log_volumes=np.full(4, mean_log_volume) if by_split is None else np.array(by_split),
+    )
+
+
+def chosen(curves, n_independent=4.0):
+    return curves[select_bandwidth(curves, n_independent)].sigma
+
+
+def test_the_smallest_sets_win():
+    assert chosen([curve(1, 3.0), curve(2, 1.0), curve(3, 2.0)]) == 2
+
+
+def test_of_equal_ones_the_wider_wins_in_any_order():
+    curves = [curve(1, 1.0), curve(2, 1.0), curve(3, 2.0)]
+    assert chosen(curves) == 2
+    assert chosen(curves[::-1]) == 2
+
+
+def test_the_widest_within_a_standard_error_of_the_least():
+    """The difference of the first two is 0.3 ± 0.1 over four independent splits; then 0.05 ± 0.1."""
+    base = [1.0, 1.0, 1.0, 1.0]
+    worse = curve(2, 1.3, by_split=[1.1, 1.2, 1.4, 1.5])
+    as_good = curve(2, 1.05, by_split=[0.85, 0.95, 1.15, 1.25])
+    assert chosen([curve(1, 1.0, by_split=base), worse, curve(4, 9.0)]) == 1
+    assert chosen([curve(1, 1.0, by_split=base), as_good, curve(4, 9.0)]) == 2
+    # More of the splits independent, less doubt.
+    assert chosen([curve(1, 1.0, by_split=base), as_good, curve(4, 9.0)], n_independent=40.0) == 1
+
+
+def test_a_single_split_knows_no_standard_error():
+    assert chosen([curve(1, 1.0, by_split=[1.0]), curve(2, 1.001, by_split=[1.001])], n_independent=1.0) == 1
+
+
+def test_a_dip_of_one_bandwidth_among_near_neighbours_is_noise():
+    """Smoothed 1 : 2 : 1, the broad minimum at 1.4 beats the lonely dip at 1."""
+    values = {0.8: 3.0, 0.9: 3.0, 1.0: 1.9, 1.1: 3.0, 1.2: 2.3, 1.3: 2.0, 1.4: 2.0, 1.5: 2.0, 1.6: 2.3, 1.7: 3.0}
+    assert chosen([curve(sigma, value) for sigma, value in values.items()]) == 1.4
+
+
+def test_far_neighbours_do_not_smooth():
+    assert chosen([curve(1, 9.0), curve(2, 1.0), curve(4, 9.0), curve(8, 3.0), curve(16, 3.0), curve(32, 3.0)]) == 2
+
+
+def test_a_bandwidth_that_fails_the_condition_on_nu_does_not_compete():
+    assert chosen([curve(1, 0.5, training_mass=0.93), curve(2, 1.0, training_mass=0.9)]) == 2
+    assert chosen([curve(1, 0.5, training_mass=0.93), curve(2, -np.inf)]) == 2
+
+
+def test_unless_all_fail():
+    assert chosen([curve(1, 0.5, training_mass=0.93), curve(2, 1.0, training_mass=0.99)]) == 1
+
+
+def test_of_sets_that_no_point_in_the_box_hits_the_middle_is_taken():
+    assert chosen([curve(1, -np.inf), curve(2, -np.inf), curve(3, -np.inf), curve(4, 1.0)]) == 2
+
+
+def test_sets_that_points_drawn_for_them_miss_do_not_compete():
+    curves = [curve(1, 2.0), curve(2, 1.0), curve(3, -np.inf), curve(4, -np.inf)]
+    assert curves[select_bandwidth(curves, 4.0, unmeasured_are_small=False)].sigma == 2

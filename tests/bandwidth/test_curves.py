@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import auc
+
+from mvset.bandwidth.curves import bandwidth_curve, mass_grid, mean_over
+from mvset.calibration.level_sets import KernelExpansion, LevelSets
+from mvset.volume.box import draw_box_sample
+
+MASSES = mass_grid(0.95, 0.04, 10)
+
+
+def curve_of(seed, n_points=4000):
+    """Discs around the origin whose area is the mass times ten."""
+    function = KernelExpansion(np.zeros((1, 2)), np.ones(1), 1.0, np.zeros(2))
+    ranked = np.exp(-0.5 * np.arange(1, 101) / 100 * 10 / np.pi)
+    probe = draw_box_sample(np.array([[-2.0, -2.0], [2.0, 2.0]]), n_points, np.random.RandomState(seed))
+    scores = function(probe.points)
+    return bandwidth_curve(LevelSets(function, np.stack([ranked, ranked])), MASSES, probe, scores, 0.6)
+
+
+def test_masses_of_the_paper():
+    np.testing.assert_allclose(mass_grid(0.95, 0.04, 10), np.linspace(0.91, 0.99, 10))
+
+
+@pytest.mark.parametrize("mass", [0.001, 0.02, 0.5, 0.98, 0.999])
+def test_masses_stay_inside_the_unit_interval(mass):
+    masses = mass_grid(mass, 0.04, 10)
+    assert masses[0] > 0
+    assert masses[-1] < 1
+    assert masses.mean() == pytest.approx(mass)
+
+
+def test_area_is_the_trapezoid_of_the_volumes():
+    curve = curve_of(0)
+    assert curve.area == pytest.approx(auc(MASSES, curve.volumes))
+    assert curve.mean_log_volume == pytest.approx(auc(MASSES, np.log(curve.volumes)) / np.ptp(MASSES))
+    assert (np.diff(curve.volumes) >= 0).all()
+    np.testing.assert_allclose(curve.log_volumes, np.log(curve.volumes))
+    np.testing.assert_allclose(curve.split_log_volumes, curve.mean_log_volume)  # both splits have the same offsets
+
+
+def test_area_and_its_standard_error_against_the_truth():
+    """The sets are discs of area 10 k/m; 300 draws of the probe points."""
+    curves = [curve_of(seed) for seed in range(300)]
+    areas = np.array([curve.area for curve in curves])
+    errors = np.array([curve.area_error for curve in curves])
+    truth = auc(MASSES, 10 * np.ceil(100 * MASSES - 1e-9) / 100)
+    assert areas.mean() == pytest.approx(truth, abs=4 * areas.std() / np.sqrt(300))
+    assert np.mean(np.abs(areas - truth) < 1.96 * errors) == pytest.approx(0.95, abs=4 * np.sqrt(0.05 / 300))
+
+
+def test_mean_of_a_constant_is_that_constant():
+    assert mean_over(MASSES, np.full((3, 10), 7.0)) == pytest.approx(np.full(3, 7.0))

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import pairwise_distances
+
+from mvset.bandwidth.grid import RATIO, bandwidth_grid, extend_grid
+
+
+def test_grid_spans_local_to_global_scale(table):
+    grid = bandwidth_grid(table, np.random.RandomState(0))
+    distances = pairwise_distances(table)
+    np.fill_diagonal(distances, np.inf)
+    local = np.median(distances.min(axis=1))
+    assert grid[0] == pytest.approx(np.sqrt(table.var(axis=0).sum()))
+    assert grid[-1] <= local <= grid[-1] * RATIO
+    np.testing.assert_allclose(grid[:-1] / grid[1:], RATIO)
+
+
+def test_duplicates_do_not_matter():
+    X = np.random.RandomState(0).normal(size=(100, 2))
+    once, often = (bandwidth_grid(rows, np.random.RandomState(0)) for rows in (X, np.repeat(X, 50, axis=0)))
+    np.testing.assert_allclose(once, often)
+
+
+def test_grid_scales_with_the_data():
+    X = np.random.RandomState(0).normal(size=(2000, 3))
+    small, large = (bandwidth_grid(scale * X, np.random.RandomState(0)) for scale in (1.0, 1e5))
+    np.testing.assert_allclose(1e5 * small, large)
+
+
+def test_two_distinct_rows():
+    assert len(bandwidth_grid(np.array([[0.0], [1.0], [1.0]]), np.random.RandomState(0))) >= 2
+
+
+def test_extension_goes_beyond_the_edge_only():
+    sigmas = [1.0, 2.0, 3.0]
+    assert (extend_grid(sigmas, 2, 0) > 3.0).all()
+    assert (extend_grid(sigmas, 0, 0) < 1.0).all()
+    assert len(extend_grid(sigmas, 1, 0)) == 0
+    assert len(extend_grid(sigmas, 2, 100)) == 0

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import itertools
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from pyod.models.knn import KNN
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import IsolationForest
+from sklearn.mixture import GaussianMixture
+from sklearn.neighbors import KernelDensity, LocalOutlierFactor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from mvset import CalibratedSet, MinimumVolumeSet
+from mvset.calibration.splits import random_splits
+from mvset.datasets import paper_mixture
+
+MIXTURE = paper_mixture(4)
+X = MIXTURE.sample(500, random_state=0)
+DETECTORS = {
+    "forest": IsolationForest(n_estimators=50),
+    "lof": LocalOutlierFactor(novelty=True),
+    "kde": KernelDensity(bandwidth=0.5),
+    "gmm": GaussianMixture(2),
+    "pipeline": make_pipeline(StandardScaler(), LocalOutlierFactor(novelty=True)),
+    "pyod": make_pipeline(StandardScaler(), KNN()),
+    "bounded kernel": KernelDensity(bandwidth=1.5, kernel="tophat"),
+}
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_mass_on_new_rows(name):
+    """One fit on 500 rows: the mass is known to about 0.01."""
+    fresh = MIXTURE.sample(20_000, random_state=1)
+    model = CalibratedSet(clone(DETECTORS[name]), mass=0.9, random_state=0).fit(X)
+    assert np.mean(model.predict(fresh) == 1) == pytest.approx(0.9, abs=0.05)
+    assert np.mean(model.level(fresh) <= 0.9) == np.mean(model.predict(fresh) == 1)
+    assert model.volume_.value > 0
+    assert len(model.detectors_) == 10
+
+
+def test_sets_are_nested():
+    model = CalibratedSet(IsolationForest(n_estimators=20), random_state=0).fit(X)
+    for smaller, larger in itertools.combinations((0.1, 0.5, 0.9, 0.95, 0.99), 2):
+        assert not ((model.predict(X, smaller) == 1) & (model.predict(X, larger) == -1)).any()
+        assert model.volume(smaller).value <= model.volume(larger).value
+
+
+def test_the_offset_is_that_of_the_rows_held_out():
+    model = CalibratedSet(GaussianMixture(2, random_state=0), n_splits=1, random_state=5).fit(X)
+    held_out = X[random_splits(500, 1, 0.2, np.random.RandomState(5))[0].held_out]
+    for mass in (0.5, 0.9, 0.95):
+        assert np.mean(model.predict(held_out, mass) == 1) == mass
+
+
+def test_the_true_family_has_the_smallest_sets():
+    """A mixture of two Gaussians is what the rows come from; the forest's sets of the same mass are larger."""
+    volumes = {name: CalibratedSet(clone(DETECTORS[name]), random_state=0).fit(X).volume_ for name in ("gmm", "forest")}
+    ours = MinimumVolumeSet(random_state=0).fit(X).volume_
+    assert volumes["gmm"].value < 1.1 * ours.value
+    assert ours.value < volumes["forest"].value
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_same_seed_same_sets(n_jobs):
+    detector = make_pipeline(StandardScaler(), IsolationForest(n_estimators=20))
+    models = [CalibratedSet(detector, n_splits=3, n_jobs=n, random_state=0).fit(X) for n in (1, n_jobs)]
+    np.testing.assert_array_equal(models[0].score_samples(X), models[1].score_samples(X))
+    assert models[0].volume_ == models[1].volume_
+
+
+def test_pickle():
+    model = CalibratedSet(IsolationForest(n_estimators=20), n_splits=2, random_state=0).fit(X)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).level(X), model.level(X))
+
+
+def test_too_few_rows_held_out_warn_here():
+    with pytest.warns(UserWarning, match=r"100 held-out rows cannot resolve mass=0.995.* i.e. 200 rows") as caught:
+        CalibratedSet(GaussianMixture(), mass=0.995, random_state=0).fit(X[:100])
+    assert caught[0].filename == __file__
+
+
+def test_a_detector_without_scores_is_named():
+    with pytest.raises(TypeError, match=r"LocalOutlierFactor\(\) gives no scores"):
+        CalibratedSet(LocalOutlierFactor(), random_state=0).fit(X)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@parametrize_with_checks([CalibratedSet(GaussianMixture(), n_splits=2, n_volume_points=50, random_state=0)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_volumes_that_the_points_miss_warn_here():
+    rows = paper_mixture(15).sample(300, random_state=0)
+    with pytest.warns(UserWarning, match=r"in the set of mass 0.99 are worth 0 .* or try 'auto'") as caught:
+        CalibratedSet(GaussianMixture(2), n_splits=2, volume_method="box", random_state=0).fit(rows)
+    assert caught[0].filename == __file__
+
+
+def test_a_noisy_detector_holds_its_mass():
+    """Ten trees each: the quantiles of single forests would hold 0.97 of new rows, those of means 0.955."""
+    rng = np.random.default_rng(0)
+    fresh = rng.normal(size=(20_000, 2))
+    masses = []
+    for seed in range(10):
+        forest = IsolationForest(n_estimators=10, max_samples=64)
+        model = CalibratedSet(forest, n_splits=20, random_state=seed).fit(rng.normal(size=(1000, 2)))
+        masses.append(np.mean(model.predict(fresh) == 1))
+    assert np.mean(masses) == pytest.approx(0.953, abs=0.01)
+
+
+def test_frames_reach_the_detector():
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    columns = ColumnTransformer([("scaled", StandardScaler(), ["a", "b", "c", "d"])])
+    model = CalibratedSet(make_pipeline(columns, GaussianMixture(2)), n_splits=2, random_state=0).fit(frame)
+    assert model.predict(frame).shape == (500,)
+    assert pickle.loads(pickle.dumps(model)).volume_ == model.volume_
+
+
+def test_the_seed_of_a_detector_is_its_own():
+    model = CalibratedSet(IsolationForest(n_estimators=5, random_state=7), n_splits=2, random_state=0).fit(X)
+    assert {detector.random_state for detector in model.detectors_} == {7}
+
+
+def test_a_constant_column_warns_here():
+    rows = np.insert(X, 1, 3.0, axis=1)
+    with pytest.warns(UserWarning, match="constant in column 1: volumes are measured across the other") as caught:
+        CalibratedSet(IsolationForest(n_estimators=10), n_splits=2, random_state=0).fit(rows)
+    assert caught[0].filename == __file__

@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+import copy
+import io
+import json
+import os
+import pickle
+import zipfile
+
+import joblib
+import numpy as np
+import pytest
+import sklearn
+import skops.io
+from sklearn.ensemble import IsolationForest
+from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+import mvset
+from mvset.datasets import two_moons
+from mvset.files.model_file import _TRUSTED, ModelFileError
+
+X = two_moons(300, random_state=0)
+NEW = two_moons(200, noise=0.4, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return mvset.MinimumVolumeSet(sigma=[0.2, 0.3], random_state=0).fit(X)
+
+
+@pytest.fixture
+def path(model, tmp_path):
+    mvset.save(model, tmp_path / "model.mvset")
+    return tmp_path / "model.mvset"
+
+
+MODELS = {
+    "split": lambda: mvset.MinimumVolumeSet(random_state=0),
+    "conformal": lambda: mvset.MinimumVolumeSet(calibration="conformal", sigma=0.3, random_state=0),
+    "pac": lambda: mvset.MinimumVolumeSet(calibration="pac", sigma=0.3, random_state=np.random.RandomState(0)),
+    "pipeline": lambda: make_pipeline(StandardScaler(), mvset.MinimumVolumeSet(sigma=0.3, random_state=0)),
+    "one-class SVM": lambda: mvset.OneClassSVM(sigma=0.3),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("way", ["skops", "pickle", "joblib"])
+def test_what_is_read_is_what_was_written(name, way, tmp_path):
+    model = MODELS[name]().fit(X)
+    if way == "skops":
+        mvset.save(model, tmp_path / "m")
+        again = mvset.load(tmp_path / "m")
+    elif way == "pickle":
+        again = pickle.loads(pickle.dumps(model))
+    else:
+        joblib.dump(model, tmp_path / "m")
+        again = joblib.load(tmp_path / "m")
+    np.testing.assert_array_equal(again.score_samples(NEW), model.score_samples(NEW))
+    np.testing.assert_array_equal(again.predict(NEW), model.predict(NEW))
+    assert name == "pac" or str(again) == str(model)  # that of a RandomState has its address
+    if name == "one-class SVM":
+        return
+    sets, sets_again = (m[-1] if name == "pipeline" else m for m in (model, again))
+    for method in ("level", "p_value", "explain", "transform"):
+        np.testing.assert_array_equal(getattr(sets_again, method)(NEW), getattr(sets, method)(NEW))
+    assert sets_again.volume(0.9) == sets.volume(0.9)
+    assert sets_again.mass_interval_ == sets.mass_interval_
+    assert sets_again.check_drift(NEW) == sets.check_drift(NEW)
+    assert sets_again.selection_ == sets.selection_
+    assert [c.area for c in sets_again.curves_] == [c.area for c in sets.curves_]
+    np.testing.assert_array_equal(sets_again.mass_band().lower, sets.mass_band().lower)
+
+
+def test_detectors_of_others_need_to_be_trusted(tmp_path):
+    forest = mvset.CalibratedSet(IsolationForest(n_estimators=5), n_splits=2, random_state=0).fit(X)
+    mvset.save(forest, tmp_path / "m")
+    with pytest.raises(ModelFileError, match=r"not known to be safe: sklearn\.tree\._tree\.Tree\. If you trust"):
+        mvset.load(tmp_path / "m")
+    again = mvset.load(tmp_path / "m", trusted=["sklearn.tree._tree.Tree"])
+    np.testing.assert_array_equal(again.predict(NEW), forest.predict(NEW))
+
+
+def test_an_unknown_type_is_refused_by_name_and_not_run(tmp_path, model):
+    evil = make_pipeline(FunctionTransformer(os.system), model)
+    mvset.save(evil, tmp_path / "m")
+    with pytest.raises(ModelFileError, match=rf"not known to be safe: {os.system.__module__}\.system\."):
+        mvset.load(tmp_path / "m")
+
+
+def test_every_trusted_type_exists():
+    for name in _TRUSTED:
+        module, _, kind = name.rpartition(".")
+        assert isinstance(getattr(__import__(module, fromlist=[kind]), kind), type)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.5, 0.99])
+def test_a_truncated_file_says_so(path, share):
+    content = path.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+    with pytest.raises(ModelFileError, match=r"model\.mvset is truncated or damaged: copy it once more, or fit again"):
+        mvset.load(path)
+
+
+def test_a_damaged_file_says_so(path):
+    content = bytearray(path.read_bytes())
+    content[200:210] = b"0123456789"
+    path.write_bytes(bytes(content))
+    with pytest.raises(ModelFileError, match="truncated or damaged"):
+        mvset.load(path)
+
+
+def test_other_files_are_told_apart(tmp_path, model):
+    (tmp_path / "table.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(ModelFileError, match=r"table\.csv is not a model file"):
+        mvset.load(tmp_path / "table.csv")
+    skops.io.dump(model, tmp_path / "plain.skops")
+    with pytest.raises(ModelFileError, match=r"plain\.skops was not written by mvset\.save"):
+        mvset.load(tmp_path / "plain.skops")
+    with pytest.raises(FileNotFoundError):
+        mvset.load(tmp_path / "nothing")
+
+
+def rewritten(path, change):
+    """The file with its schema or note changed, as another version might have written it."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(content, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, change(name, old.read(name)))
+    path.write_bytes(content.getvalue())
+
+
+def test_a_file_of_a_later_version_says_what_to_do(path):
+    rewritten(path, lambda n, c: json.dumps({"format": 99, "mvset": "9.9"}).encode() if n == "mvset.json" else c)
+    with pytest.raises(ModelFileError, match=r"written by mvset 9\.9, whose files .* pip install --upgrade mvset"):
+        mvset.load(path)
+
+
+def test_a_file_of_an_earlier_version_loads(path, model):
+    note = json.dumps({"format": 1, "mvset": "0.0.1", "scikit-learn": "1.6"}).encode()
+    rewritten(path, lambda n, c: note if n == "mvset.json" else c)
+    with pytest.warns(UserWarning, match=r"written by mvset 0\.0\.1, and this is .* If it misbehaves, fit again"):
+        again = mvset.load(path)
+    np.testing.assert_array_equal(again.predict(NEW), model.predict(NEW))
+
+
+def test_a_file_of_another_scikit_learn_loads_with_its_warning(tmp_path, model):
+    pipeline = make_pipeline(StandardScaler(), model).fit(X)
+    mvset.save(pipeline, tmp_path / "m")
+    version = json.dumps(json.dumps(sklearn.__version__)).encode()
+    rewritten(tmp_path / "m", lambda n, c: c.replace(version, rb'"\"1.6.0\""') if n == "schema.json" else c)
+    with pytest.warns(InconsistentVersionWarning, match=r"1\.6\.0"):
+        again = mvset.load(tmp_path / "m")
+    np.testing.assert_array_equal(again.predict(NEW), pipeline.predict(NEW))
+
+
+def test_parts_that_do_not_fit_name_both_versions(path):
+    rewritten(path, lambda n, c: c.replace(b"KernelExpansion", b"KernelExtension") if n == "schema.json" else c)
+    with pytest.raises(ModelFileError, match=r"KernelExtension"):
+        mvset.load(path)
+    rewritten(path, lambda n, c: c.replace(b"KernelExtension", b"KernelExpansion") if n == "schema.json" else c)
+    rewritten(path, lambda n, c: c[: len(c) // 2] if n.endswith(".npy") else c)
+    with pytest.raises(ModelFileError, match=r"was written with mvset .* cannot be read with mvset .* fit again"):
+        mvset.load(path)
+
+
+def test_only_estimators_are_saved(tmp_path):
+    with pytest.raises(TypeError, match="got dict"):
+        mvset.save({}, tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_save_leaves_the_old_file(path, model, monkeypatch):
+    before = path.read_bytes()
+
+    def broken(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr("os.replace", broken)
+    with pytest.raises(OSError, match="disk full"):
+        mvset.save(model, path)
+    assert path.read_bytes() == before
+    assert [p.name for p in path.parent.iterdir()] == ["model.mvset"]
+
+
+@pytest.mark.parametrize("note", [b"[]", b"{}", b"{", b'{"format": "1", "mvset": "0.1"}', b"\xff"])
+def test_a_note_that_is_none(path, note):
+    rewritten(path, lambda n, c: note if n == "mvset.json" else c)
+    with pytest.raises(ModelFileError, match="truncated or damaged"):
+        mvset.load(path)
+
+
+def test_weights_that_do_not_match_the_centres_are_not_read_past(model):
+    broken = copy.deepcopy(model)
+    function = broken._level_sets.function
+    object.__setattr__(function, "weights", function.weights[:3])
+    with pytest.raises(ValueError, match=r"centres have weights of shape \(3,\)"):
+        broken.predict(NEW)
+
+
+def test_a_pipeline_with_an_imputer_is_known(tmp_path):
+    pipeline = make_pipeline(SimpleImputer(), mvset.MinimumVolumeSet(sigma=0.3, random_state=0)).fit(X)
+    mvset.save(pipeline, tmp_path / "m")
+    np.testing.assert_array_equal(mvset.load(tmp_path / "m").predict(NEW), pipeline.predict(NEW))

@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+
+import numpy as np
+import onnxruntime as ort
+import pandas as pd
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.ensemble import IsolationForest
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+
+import mvset
+from mvset import CalibratedSet, MinimumVolumeSet, PluginKernelDensity
+from mvset.datasets import paper_mixture, two_moons
+from mvset.files.onnx import to_onnx
+
+TABLES = {"moons": lambda n, seed: two_moons(n, random_state=seed), "mixture8": paper_mixture(8).sample}
+MODES = ("split", "conformal", "pac")
+SCALERS = [
+    StandardScaler(),
+    StandardScaler(with_mean=False),
+    StandardScaler(with_std=False),
+    StandardScaler(with_mean=False, with_std=False),
+    MinMaxScaler(feature_range=(-1, 2)),
+    RobustScaler(),
+    RobustScaler(with_centering=False),
+    RobustScaler(with_scaling=False),
+    MaxAbsScaler(),
+    "passthrough",
+    None,
+]
+
+
+def sets(**parameters):
+    return MinimumVolumeSet(random_state=0, n_splits=4, n_volume_points=2000, **{"sigma": 0.4, **parameters})
+
+
+def session(model, dtype=np.float64):
+    return ort.InferenceSession(to_onnx(model, dtype=dtype).SerializeToString(), providers=["CPUExecutionProvider"])
+
+
+def run(model, X, dtype=np.float64):
+    return session(model, dtype).run(["label", "score", "level"], {"X": np.asarray(X, dtype=dtype)})
+
+
+def last(model):
+    return model[-1] if isinstance(model, Pipeline) else model
+
+
+def assert_agree(model, X, dtype=np.float64, rtol=1e-9):
+    """The graph says what the model says of the same rows, and its three answers do not contradict each other."""
+    rows = np.asarray(X, dtype=dtype).astype(np.float64)
+    label, score, level = run(model, X, dtype)
+    expected = model.score_samples(rows)
+    np.testing.assert_allclose(score, expected, rtol=rtol, atol=1e-300)
+    certain = np.abs(expected - last(model).offset_) > rtol * last(model).offset_
+    np.testing.assert_array_equal(label[certain], model.predict(rows)[certain])
+    np.testing.assert_array_equal(level, last(model)._level_sets.level(score))
+    np.testing.assert_array_equal(label == 1, level <= last(model).mass)
+    return label, score, level
+
+
+def near_border(model, X, rng, n=20_000):
+    """Rows at every distance from the border, by bisection between rows inside and outside."""
+    inside = rng.choice(X[model.predict(X) == 1], size=n)
+    outside = inside + rng.normal(size=inside.shape) * 10 * X.std(axis=0)
+    steps = rng.integers(40, size=n)
+    for step in range(40):
+        middle = 0.5 * (inside + outside)
+        held = (model.predict(middle) == 1)[:, np.newaxis]
+        moves = (step < steps)[:, np.newaxis]
+        inside = np.where(moves & held, middle, inside)
+        outside = np.where(moves & ~held, middle, outside)
+    return np.where(rng.uniform(size=(n, 1)) < 0.5, inside, outside)
+
+
+@pytest.fixture(scope="module", params=TABLES)
+def table(request):
+    return TABLES[request.param](600, 0), {"moons": 0.2, "mixture8": 1.5}[request.param]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("mode", MODES)
+def test_graph_and_model_agree(table, mode, scaled, dtype):
+    X, sigma = table
+    model = sets(sigma=sigma / X.std() if scaled else sigma, calibration=mode, mass=0.9)
+    model = (make_pipeline(StandardScaler(), model) if scaled else model).fit(X)
+    wide = X.mean(axis=0) + 3 * np.random.default_rng(0).normal(size=X.shape) * X.std(axis=0)
+    label, _, level = assert_agree(model, np.vstack([X, wide]), dtype)
+    assert set(label) == {-1, 1}
+    assert level.min() < 0.1
+    assert level.max() == 1.0
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_labels_near_the_border(table, mode):
+    """In float32, too, labels are those of the rows in float64, unless the score is at the offset."""
+    X, sigma = table
+    model = sets(sigma=sigma, calibration=mode, mass=0.9).fit(X)
+    rows = near_border(model, X, np.random.default_rng(1))
+    distance = np.abs(model.decision_function(rows))
+    assert np.quantile(distance, 0.2) < 1e-9
+    assert np.quantile(distance, 0.8) > 1e-6
+    label, *_ = assert_agree(model, rows)
+    label_32, score_32, _ = assert_agree(model, rows, np.float32)
+    assert (np.abs(score_32 - model.offset_)[label_32 != label] < 1e-6).all()
+
+
+def test_rows_far_from_zero(table):
+    X, sigma = table[0] + 1e6, table[1]
+    assert_agree(sets(sigma=sigma).fit(X), X)
+    assert_agree(make_pipeline(StandardScaler(), sets(sigma=sigma / X.std(axis=0).mean())).fit(X), X)
+
+
+def test_groups_far_apart():
+    """The limit that the docstring states; past it scores are coarse, but never larger than one."""
+    X = np.random.default_rng(0).normal(size=(600, 2))
+    for distance, rtol in ((1e3, 1e-9), (1e4, 1e-7), (1e10, 1e9)):
+        apart = X + np.where(np.arange(600) < 300, distance, 0.0)[:, np.newaxis] * [1, 0]
+        with warnings.catch_warnings(action="ignore"):  # of the scales of the columns
+            model = sets(sigma=1.0).fit(apart)
+        _, score, _ = assert_agree(model, apart, rtol=rtol)
+        assert (score <= 1.0).all()
+
+
+def test_tiny_scores(table):
+    X, sigma = table
+    model = sets(sigma=sigma).fit(X)
+    tail = X[:1] + sigma * np.linspace(0, 36, 200)[:, np.newaxis] * np.eye(X.shape[1])[:1]
+    _, score, _ = assert_agree(model, tail)
+    assert 0 < score.min() < 1e-100
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_far_away_rows_score_zero(table, scaled):
+    X, sigma = table
+    model = sets(sigma=sigma)
+    model = (make_pipeline(StandardScaler(), model) if scaled else model).fit(X)
+    far = np.repeat([[1e5], [-1e200], [1e307]], X.shape[1], axis=1)
+    label, score, level = assert_agree(model, far)
+    assert (label == -1).all()
+    assert (score == 0).all()
+    assert (level == 1).all()
+    for dtype in (np.float64, np.float32):  # where Python refuses
+        label, score, level = run(model, np.vstack([far[:1] + np.inf, far[:1] * np.nan, X[:1]]), dtype)
+        np.testing.assert_array_equal(label[:2], -1)
+        np.testing.assert_array_equal(level[:2], 1)
+        np.testing.assert_array_equal(score[:2], [0, np.nan])
+        assert score[2] > 0
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_no_row_and_one_row(table, dtype):
+    X, sigma = table
+    model = sets(sigma=sigma).fit(X)
+    assert_agree(model, X[:1], dtype)
+    for answer, kind in zip(run(model, X[:0], dtype), (np.int64, np.float64, np.float64), strict=True):
+        assert answer.shape == (0,)
+        assert answer.dtype == kind
+
+
+@pytest.mark.parametrize("scaler", SCALERS, ids=str)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_every_scaler(scaler, dtype):
+    X = two_moons(300, random_state=0) * [1.0, 3.0] + [5.0, -2.0]
+    assert_agree(Pipeline([("scaler", scaler), ("sets", sets())]).fit(X), X, dtype)
+
+
+def test_scalers_in_a_row():
+    X = two_moons(300, random_state=0)
+    assert_agree(make_pipeline("passthrough", RobustScaler(), None, MinMaxScaler(), sets(sigma=0.1)).fit(X), X)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_levels_of_counts(mode):
+    """Rows repeated many times: offsets tie, with each other and with scores."""
+    X = np.random.default_rng(0).poisson(2.0, size=(600, 2)).astype(float)
+    model = sets(sigma=1.0, calibration=mode, mass=0.9).fit(X)
+    label, _, level = assert_agree(model, X)
+    np.testing.assert_array_equal(label, model.predict(X))
+    np.testing.assert_array_equal(level, model.level(X))
+
+
+def test_what_the_file_says():
+    X = pd.DataFrame(two_moons(300, random_state=0), columns=["length", "größe"])
+    for model in (sets(), make_pipeline(StandardScaler(), sets()), make_pipeline("passthrough", None, sets())):
+        graph = to_onnx(model.fit(X))
+        assert {p.key: json.loads(p.value) for p in graph.metadata_props} == {"feature_names": ["length", "größe"]}
+        assert (graph.producer_name, graph.producer_version) == ("mvset", mvset.__version__)
+        assert "mass 0.95" in graph.doc_string
+        assert "sigma 0.4" in graph.doc_string
+        assert graph.ir_version <= 7
+        assert [opset.version for opset in graph.opset_import] == [13]
+    assert session(sets().fit(X)).get_inputs()[0].shape == ["N", 2]
+
+
+@pytest.mark.parametrize(
+    "step", [PCA(), FunctionTransformer(), MinMaxScaler(clip=True), make_pipeline(StandardScaler())], ids=str
+)
+def test_other_steps_are_refused(step):
+    model = make_pipeline(StandardScaler(), step, sets()).fit(two_moons(300, random_state=0))
+    with pytest.raises(TypeError, match=f"{type(step).__name__}.* RobustScaler"):
+        to_onnx(model)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        CalibratedSet(IsolationForest(n_estimators=10), n_splits=2, n_volume_points=2000, random_state=0),
+        PluginKernelDensity(sigma=0.3, n_volume_points=2000, random_state=0),
+        IsolationForest(n_estimators=10),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_other_sets_are_refused(model):
+    model.fit(two_moons(300, random_state=0))
+    for refused in (model, make_pipeline(StandardScaler(), model)):
+        with pytest.raises(TypeError, match=f"MinimumVolumeSet.*{type(model).__name__}"):
+            to_onnx(refused)
+
+
+def test_refused_before_anything_is_done():
+    with pytest.raises(NotFittedError):
+        to_onnx(sets())
+    with pytest.raises(ValueError, match="float16"):
+        to_onnx(sets(), dtype=np.float16)
+
+
+def test_onnx_is_optional(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ImportError, match=r"one more package: pip install 'mvset\[onnx\]'"):
+        to_onnx(sets())

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mvset.summaries.row_sample import RowSample
+
+
+def sampled(rows, size, seed=0, batches=()):
+    sample = RowSample(size, seed)
+    for part in np.split(rows, batches):
+        sample.add(part)
+    return sample.rows()
+
+
+def test_all_rows_where_they_are_no_more():
+    rows = np.arange(20.0).reshape(10, 2)
+    for size in (10, 11, 1000):
+        np.testing.assert_array_equal(sampled(rows, size, batches=[3]), rows)
+
+
+@pytest.mark.parametrize("batches", [(500,), (1, 2, 3), (0, 999), tuple(range(0, 1000, 7))])
+def test_batches_make_no_difference(batches):
+    rows = np.arange(1000.0)[:, np.newaxis]
+    np.testing.assert_array_equal(sampled(rows, 30, batches=batches), sampled(rows, 30))
+
+
+def test_rows_stay_in_their_order_and_the_seed_decides_which():
+    rows = np.arange(1000.0)[:, np.newaxis]
+    first, again, other = sampled(rows, 50), sampled(rows, 50), sampled(rows, 50, seed=1)
+    assert len(first) == 50
+    assert (np.diff(first[:, 0]) > 0).all()
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any()
+
+
+def test_every_row_has_the_same_chance():
+    n_draws, size = 4000, 5
+    rows = np.arange(20.0)[:, np.newaxis]
+    drawn = np.concatenate([sampled(rows, size, seed, batches=[3, 4, 11])[:, 0] for seed in range(n_draws)])
+    counts = np.bincount(drawn.astype(int), minlength=20)
+    expected = n_draws * size / 20
+    # Five standard deviations of a binomial count.
+    assert np.abs(counts - expected).max() < 5 * np.sqrt(expected * (1 - size / 20))
+
+
+def test_memory_does_not_grow_with_the_rows():
+    sample = RowSample(10)
+    for _ in range(100):
+        sample.add(np.zeros((7, 2)))
+        assert sum(map(len, sample._rows)) <= 47
+
+
+def test_no_rows_can_be_asked_for():
+    assert sampled(np.zeros((9, 2)), 0).shape == (0, 2)

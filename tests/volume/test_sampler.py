@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mvset.volume.measure import measure
+from mvset.volume.sampler import SUFFICIENT, VolumeSampler, effective_sample_size
+from shapes import Ball, closed_form
+
+
+def draw(method, name, d, n_points, seed=0):
+    X, body = closed_form(name, d, seed)
+    source = VolumeSampler(method, X, n_points, np.random.RandomState(seed))
+    return source.draw(body.contains), body
+
+
+@pytest.mark.parametrize(
+    ("method", "d", "expected"),
+    [("box", 8, "box"), ("importance", 2, "importance"), ("auto", 2, "box"), ("auto", 8, "importance")],
+)
+def test_method(method, d, expected):
+    probe, _ = draw(method, "ball", d, 2000)
+    assert probe.method == expected
+
+
+def test_auto_leaves_a_box_that_is_hardly_hit():
+    X = np.vstack([np.random.default_rng(0).normal(size=(300, 2)), [[1e4, 1e4]]])
+    disc = Ball(np.zeros(2), 2.0)
+    probe = VolumeSampler("auto", X, 2000, np.random.RandomState(0)).draw(disc.contains)
+    assert probe.method == "importance"
+    volume = measure(probe, disc.contains(probe.points)[:, np.newaxis]).estimate(0)
+    assert volume.log_value == pytest.approx(disc.log_volume, abs=5 * volume.standard_error / volume.value)
+
+
+def test_auto_adds_points_until_they_suffice():
+    probe, body = draw("auto", "ball", 8, 200)
+    assert len(probe.points) in (400, 800, 1600)
+    assert effective_sample_size(probe, body.contains) >= SUFFICIENT
+    assert len(draw("importance", "ball", 8, 200)[0].points) == 200
+
+
+def test_auto_stops_at_eight_times_the_points():
+    X, _ = closed_form("ball", 4, 0)
+    nothing = lambda points: np.zeros(len(points), bool)  # noqa: E731
+    assert len(VolumeSampler("auto", X, 50, np.random.RandomState(0)).draw(nothing).points) == 400
+
+
+def test_a_share_of_the_points_is_a_rough_look():
+    X, body = closed_form("ball", 8, 0)
+    source = VolumeSampler("auto", X, 10_000, np.random.RandomState(0))
+    assert len(source.draw(body.contains, 0.1).points) == 1000
+    assert len(source.draw(body.contains).points) == 10_000
