@@ -2,7 +2,6 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .PHONY: demo test test-all lint bench reproduce clean
-KERNELS := $(wildcard src/mvset/_core/*.py)
 
 # The environment is made once and again when the requirements change.
 .venv/.ready: pyproject.toml
@@ -20,12 +19,7 @@ lint: .venv/.ready
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# numba looks only at the file of a kernel, not at those it calls: throw old code away when any of them changes.
-.venv/.kernels: $(KERNELS) .venv/.ready
-	find src tests -name '*.nb[ic]' -delete
-	touch $@
-
-test: lint .venv/.kernels
+test: lint
 	$(BIN)/python -m pytest -n auto
 
 # Lists the paper's experiments; `make reproduce ARGS=--all` runs them, ARGS='--all --quick' in two minutes.

@@ -37,10 +37,10 @@ TABLES = {
 
 def areas(name, X, sigmas, n_splits):
     rng = np.random.RandomState(0)
-    splits, probe = random_splits(len(X), n_splits, 0.2, rng), draw_box_sample(X, 10_000, rng)
-    masses, volume = mass_grid(0.95, 0.04, 10), np.exp(probe.log_weights).sum()
+    splits, sample = random_splits(len(X), n_splits, 0.2, rng), draw_box_sample(X, 10_000, rng)
+    masses, volume = mass_grid(0.95, 0.04, 10), np.exp(sample.log_weights).sum()
     theirs = Parallel(n_jobs=-1)(
-        delayed(reference.fit)(X, splits, sigma, masses, probe.points, volume) for sigma in sigmas
+        delayed(reference.fit)(X, splits, sigma, masses, sample.points, volume) for sigma in sigmas
     )
     model = MinimumVolumeSet(sigma=sigmas, n_splits=n_splits, volume_method="box", random_state=0, n_jobs=-1).fit(X)
     difference = [abs(curve.area / area - 1) for curve, (_, area) in zip(model.curves_, theirs, strict=True)]

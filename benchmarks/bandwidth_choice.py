@@ -28,21 +28,23 @@ FEW_POINTS = 100  # a budget with which no estimator reaches its target
 
 def differences(mixture, X, sigmas, reference, seed):
     """Symmetric difference to the true set at each bandwidth, over its volume."""
-    level, log_volume = mixture.log_level(0.95), mixture.volume(0.95).log_value
+    log_threshold, log_volume = mixture.log_threshold(0.95), mixture.volume(0.95).log_value
     models = [
         MinimumVolumeSet(sigma=sigma, random_state=seed, volume_method="box", n_volume_points=10).fit(X)
         for sigma in sigmas
     ]
 
     def true(points):
-        return mixture.log_density(points) >= level
+        return mixture.log_density(points) >= log_threshold
 
     middle = models[int(np.argmin(np.abs(np.log(sigmas / reference))))]
-    probe = ImportanceSampler(X, np.random.RandomState(seed)).draw(
+    sample = ImportanceSampler(X, np.random.RandomState(seed)).draw(
         20_000, lambda points: true(points) | (middle.predict(points) == 1)
     )
-    inside = np.column_stack([model.predict(probe.points) == 1 for model in models]) ^ true(probe.points)[:, np.newaxis]
-    return np.exp(measure(probe, inside).log_values - log_volume)
+    inside = (
+        np.column_stack([model.predict(sample.points) == 1 for model in models]) ^ true(sample.points)[:, np.newaxis]
+    )
+    return np.exp(measure(sample, inside).log_values - log_volume)
 
 
 def paper_choice(model):

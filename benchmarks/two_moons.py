@@ -31,12 +31,12 @@ def scores_of_one_split(X, split, sigma, points):
     return svm.score_samples(X[split.held_out]), svm.score_samples(points)
 
 
-def scikit_learn_loop(X, splits, masses, probe):
+def scikit_learn_loop(X, splits, masses, sample):
     """Areas by sigma."""
     tasks = [(split, sigma) for sigma in SIGMAS for split in splits]
-    results = Parallel(n_jobs=-1)(delayed(scores_of_one_split)(X, *task, probe.points) for task in tasks)
+    results = Parallel(n_jobs=-1)(delayed(scores_of_one_split)(X, *task, sample.points) for task in tasks)
     areas = []
-    box_volume = np.exp(probe.log_weights).sum()
+    box_volume = np.exp(sample.log_weights).sum()
     for i in range(len(SIGMAS)):
         held_out, points = zip(*results[i * N_SPLITS : (i + 1) * N_SPLITS], strict=True)
         offsets = offset_at(offsets_by_rank(held_out).mean(axis=0), masses)
@@ -58,9 +58,9 @@ def main() -> None:
 
     rng = np.random.RandomState(0)
     splits = random_splits(len(X), N_SPLITS, 0.2, rng)
-    probe = draw_box_sample(X, 10_000, rng)
+    sample = draw_box_sample(X, 10_000, rng)
     began = time.perf_counter()
-    areas = scikit_learn_loop(X, splits, mass_grid(0.95, 0.04, 10), probe)
+    areas = scikit_learn_loop(X, splits, mass_grid(0.95, 0.04, 10), sample)
     theirs = time.perf_counter() - began
     difference = np.abs(np.array([curve.area for curve in model.curves_]) / areas - 1).max()
     print(f"scikit-learn loop: {theirs:.1f} s; areas agree within {100 * difference:.4f} %")

@@ -27,8 +27,8 @@ N_POINTS = 20_000
 
 def one_volume(name, d, seed):
     X, body = closed_form(name, d, seed)
-    probe = ImportanceSampler(X, np.random.RandomState(seed)).draw(N_POINTS, body.contains)
-    volume = measure(probe, body.contains(probe.points)[:, np.newaxis]).estimate(0)
+    sample = ImportanceSampler(X, np.random.RandomState(seed)).draw(N_POINTS, body.contains)
+    volume = measure(sample, body.contains(sample.points)[:, np.newaxis]).estimate(0)
     error = volume.log_value - body.log_volume
     covered = abs(1.0 - np.exp(-error)) <= 1.96 * volume.standard_error / volume.value
     return error, volume.standard_error / volume.value, covered, volume.effective_sample_size
@@ -55,9 +55,9 @@ def closed_forms(run):
 def box_errors(d, seed):
     ball = Ball(np.zeros(d), 1.0)
     corners = np.vstack([-np.ones(d), np.ones(d)])
-    probe = draw_box_sample(corners, N_POINTS, np.random.RandomState(seed))
-    even = measure(probe, ball.contains(probe.points)[:, np.newaxis]).estimate(0)
-    random = 2.0**d * ball.contains(np.random.RandomState(seed).uniform(-1, 1, size=probe.points.shape)).mean()
+    sample = draw_box_sample(corners, N_POINTS, np.random.RandomState(seed))
+    even = measure(sample, ball.contains(sample.points)[:, np.newaxis]).estimate(0)
+    random = 2.0**d * ball.contains(np.random.RandomState(seed).uniform(-1, 1, size=sample.points.shape)).mean()
     truth = np.exp(ball.log_volume)
     return even.value / truth - 1, random / truth - 1, abs(even.value - truth) <= 1.96 * even.standard_error
 
@@ -83,9 +83,9 @@ def hard_volume(X, model, seed):
     def inside(points):
         return model.predict(points, mass=0.99) == 1
 
-    probe = VolumeSampler("auto", X, 10_000, np.random.RandomState(seed)).draw(inside)
-    volume = measure(probe, inside(probe.points)[:, np.newaxis]).estimate(0)
-    return volume.value, volume.standard_error, volume.effective_sample_size, len(probe.points)
+    sample = VolumeSampler("auto", X, 10_000, np.random.RandomState(seed)).draw(inside)
+    volume = measure(sample, inside(sample.points)[:, np.newaxis]).estimate(0)
+    return volume.value, volume.standard_error, volume.effective_sample_size, len(sample.points)
 
 
 def hard_sets(run):

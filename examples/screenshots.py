@@ -1,4 +1,4 @@
-"""The report as people see it, on a desk and on a phone: `python examples/screenshots.py report.html FOLDER`."""
+"""Screenshots of a report at desktop and phone width: `python examples/screenshots.py report.html FOLDER`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The picture at the head of README.md: nested sets of two moons, and the choice of their bandwidth."""
+"""The first figure of README.md: nested sets of the two-moons data and the selection of the bandwidth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the command ``mvset`` starts: small, so that Ctrl-C is heard while the library is still being imported."""
+"""Entry point of the command ``mvset``: without heavy imports, so that Ctrl-C works while the library is loading."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import signal
 
 def main() -> None:
     """Import the command line and run it."""
-    heard = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN  # jobs in the background do not
-    if heard:
-        # No exception: imports of compiled modules turn it into others. There is nothing to clear away yet.
+    interruptible = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN  # background jobs ignore SIGINT
+    if interruptible:
+        # Exit without an exception: compiled modules convert exceptions during import. No file needs cleaning up yet.
         signal.signal(signal.SIGINT, lambda *_: os._exit(130))
     from mvset.cli import load_app
 
     app = load_app()
-    if heard:
+    if interruptible:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     app()

@@ -1,4 +1,4 @@
-"""Sets with known volume, and rows around them."""
+"""Sets of known volume, and samples of rows from distributions around them."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class Ball:
 class Linear:
     """The image of another set under a matrix."""
 
-    body: Ball
+    shape: Ball
     matrix: np.ndarray
 
     def contains(self, points):
-        return self.body.contains(np.linalg.solve(self.matrix, points.T).T)
+        return self.shape.contains(np.linalg.solve(self.matrix, points.T).T)
 
     @property
     def log_volume(self):
-        return self.body.log_volume + np.linalg.slogdet(self.matrix)[1]
+        return self.shape.log_volume + np.linalg.slogdet(self.matrix)[1]
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Cube:
 
 @dataclass
 class Union:
-    """Of sets that do not meet."""
+    """Union of disjoint sets."""
 
     parts: list
 
@@ -66,7 +66,7 @@ class Union:
 
 
 def closed_form(name, d, seed, n_rows=500):
-    """Rows, and the set of known volume that holds 95 % of their law (all of it for "box")."""
+    """Rows, and a set of known volume with mass 0.95 under their distribution (mass one for "box")."""
     rng = np.random.default_rng([seed, d])
     radius = np.sqrt(chi2.ppf(0.95, d))
     ball = Ball(np.zeros(d), radius)
@@ -77,15 +77,18 @@ def closed_form(name, d, seed, n_rows=500):
         return rng.uniform(-1, 1, size=(n_rows, d)), Cube(d, 1.0)
     if name == "box of a Gaussian":
         return X, Cube(d, norm.ppf(0.5 + 0.5 * 0.95 ** (1 / d)))
-    if name == "ellipsoid":  # of condition number 100, in no particular direction
+    if name == "ellipsoid":  # condition number of the covariance: 100; random orientation
         rotation = np.linalg.qr(rng.normal(size=(d, d)))[0]
         matrix = rotation * np.geomspace(0.1, 1.0, d)
         return X @ matrix.T, Linear(ball, matrix)
-    if name == "needle":  # of condition number 10 000
+    if name == "needle":  # condition number 10 000
         rotation = np.linalg.qr(rng.normal(size=(d, d)))[0]
         matrix = rotation * np.geomspace(0.01, 1.0, d)
         return X @ matrix.T, Linear(ball, matrix)
     if name == "two components":
         shift = np.where(rng.uniform(size=(n_rows, 1)) < 0.5, 0.0, 10.0)
         return X + shift, Union([ball, Ball(np.full(d, 10.0), radius)])
+    if name == "eight components":
+        centres = 20 * rng.normal(size=(8, d))
+        return X + centres[rng.integers(8, size=n_rows)], Union([Ball(centre, radius) for centre in centres])
     raise ValueError(name)

@@ -50,7 +50,7 @@ def one_draw(name, n, seed):
             return 1.0 - np.searchsorted(scores, offsets, side="left") / N_FRESH
 
         for mass in MASSES:
-            if model._level_sets.can_claim(mass):
+            if model.sets_.can_guarantee(mass):
                 found[mode, "mass", mass] = true_mass(model.offset(mass))
         if mode == "pac":
             continue

@@ -32,7 +32,7 @@ def test_true_set_has_its_mass_and_is_a_level_set(share, mass):
     X = mixture.sample(200_000, random_state=5)
     inside = mixture.contains(X, mass)
     assert inside.mean() == pytest.approx(mass, abs=0.003)
-    np.testing.assert_array_equal(inside, mixture.density(X) >= mixture.level(mass))
+    np.testing.assert_array_equal(inside, mixture.density(X) >= mixture.threshold(mass))
 
 
 def test_outliers_fill_the_cube():

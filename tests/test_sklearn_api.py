@@ -21,9 +21,15 @@ from mvset.datasets import two_moons
 ESTIMATORS = [MinimumVolumeSet(random_state=0), OneClassSVM(), PluginKernelDensity(random_state=0)]
 
 
+def expected_failures(estimator):
+    """What scikit-learn expects of its own one-class SVM, too: gamma="scale" does not see the weights."""
+    weights = {"check_sample_weight_equivalence_on_dense_data": "weights are not the same as repeated rows"}
+    return weights if isinstance(estimator, OneClassSVM) else {}
+
+
 # The checks fit tables of a few rows, on which the advice about nu, volumes and bandwidths rightly fires.
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@parametrize_with_checks(ESTIMATORS)
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -47,11 +53,11 @@ def test_clone_pickle_and_pipeline(estimator, X):
 def test_grid_search_over_parameters(X):
     search = GridSearchCV(
         MinimumVolumeSet(sigma=0.5, n_splits=2, random_state=0),
-        {"nu": [0.4, 0.6]},
+        {"mass": [0.95, 0.8, 0.9]},
         scoring=lambda model, rows, y=None: -model.volume_.value,
         cv=2,
     ).fit(X)
-    assert search.best_params_["nu"] in (0.4, 0.6)
+    assert search.best_params_ == {"mass": 0.8}  # the smallest
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, lambda X, columns: pl.DataFrame(X, schema=columns)])

@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse
+from sklearn import config_context
 from sklearn.exceptions import NotFittedError
 
 from mvset import MinimumVolumeSet, OneClassSVM
@@ -226,3 +227,26 @@ def test_far_from_the_origin():
 def test_empty_batch_at_predict():
     with pytest.raises(ValueError, match="0 sample"):
         fit(X).predict(np.empty((0, 2)))
+
+
+def test_masked_values_are_refused_by_column_and_a_mask_without_any_is_fine():
+    X = np.ma.masked_array(two_moons(100, random_state=0), mask=False)
+    model = MinimumVolumeSet(sigma=0.5, n_splits=2, random_state=0).fit(X)
+    X[3, 1] = np.ma.masked
+    for call in (MinimumVolumeSet(sigma=0.5).fit, model.predict):
+        with pytest.raises(ValueError, match=r"masked array with masked values in column\(s\) 1\. Drop"):
+            call(X)
+
+
+@pytest.mark.parametrize("kind", ["datetime64[s]", "timedelta64[s]"])
+def test_dates_are_no_numbers(kind):
+    with pytest.raises(ValueError, match=r"dates or durations \(dtype .*64\[s\]\), not numbers"):
+        MinimumVolumeSet(sigma=0.5).fit(np.arange(20).astype(kind).reshape(10, 2))
+
+
+def test_assume_finite_skips_the_check():
+    model = MinimumVolumeSet(sigma=0.5, n_splits=2, random_state=0).fit(two_moons(100, random_state=0))
+    with config_context(assume_finite=True):
+        assert model.predict([[np.inf, 0.0]]) == [-1]
+    with pytest.raises(ValueError, match="NaN or infinity in column 0"):
+        model.predict([[np.inf, 0.0]])

@@ -1,15 +1,18 @@
 """Minimum Volume sets: the smallest region that holds a given share of a distribution, and what lies outside."""
 
+from mvset import exceptions
+from mvset.bandwidth.choice import Selection
 from mvset.bandwidth.curves import BandwidthCurve, MassVolumeCurve
-from mvset.bandwidth.ranking import Selection
+from mvset.calibration.fitted_sets import FittedSets
 from mvset.estimators.calibrated_set import CalibratedSet
 from mvset.estimators.minimum_volume_set import MinimumVolumeSet
 from mvset.estimators.one_class_svm import OneClassSVM
+from mvset.estimators.pipeline import Pipeline, make_pipeline
 from mvset.estimators.plugin_kernel_density import PluginKernelDensity
 from mvset.files.model_file import load, save
 from mvset.files.onnx import to_onnx
-from mvset.inference.drift import DriftMonitor, DriftReport
-from mvset.inference.results import Detection, MassBand, MassInterval
+from mvset.inference.monitor import DriftMonitor
+from mvset.inference.results import Detection, DriftReport, MassBand, MassInterval
 from mvset.metrics.curves import ExcessMassCurve, excess_mass_curve, mass_volume_curve, mass_volume_scorer
 from mvset.metrics.difference import symmetric_difference
 from mvset.plotting import BandwidthDisplay, LevelHistogramDisplay, LevelSetDisplay, MassVolumeDisplay
@@ -25,6 +28,7 @@ __all__ = [
     "DriftMonitor",
     "DriftReport",
     "ExcessMassCurve",
+    "FittedSets",
     "LevelHistogramDisplay",
     "LevelSetDisplay",
     "MassBand",
@@ -33,12 +37,15 @@ __all__ = [
     "MassVolumeDisplay",
     "MinimumVolumeSet",
     "OneClassSVM",
+    "Pipeline",
     "PluginKernelDensity",
     "Selection",
     "VolumeEstimate",
     "__version__",
+    "exceptions",
     "excess_mass_curve",
     "load",
+    "make_pipeline",
     "mass_volume_curve",
     "mass_volume_scorer",
     "save",

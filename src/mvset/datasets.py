@@ -1,4 +1,7 @@
-"""The data of the paper: mixtures with a known density and their true Minimum Volume sets, two moons, Boston."""
+"""Data sets of the paper: mixtures with known density and true Minimum Volume sets, two moons, Boston housing.
+
+Imports `volume` and `validation`; imported by `experiments`, the benchmarks and the tests.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,14 @@ from sklearn.utils import check_random_state
 from mvset.validation import checked_mass
 from mvset.volume.measure import VolumeEstimate, VolumeSample, measure
 
-_REFERENCE_POINTS = 1_000_000  # as in the paper; the mass of the true set is then known to ± 0.0002
+_REFERENCE_POINTS = 1_000_000  # as in the paper; the mass of the true set is then accurate to ± 0.0002
 _CHUNK = 100_000
-_CUBE = (-2.0, 12.0)  # where the paper puts its outliers
+_CUBE = (-2.0, 12.0)  # support of the paper's outliers, in every column
 
 
 @dataclass(frozen=True, eq=False)
 class GaussianMixtureWithOutliers:
-    r"""Mixture of unit Gaussians, and of uniform outliers in a cube, with its true Minimum Volume sets.
+    r"""Mixture of Gaussians with unit covariance and uniform outliers in a cube, with its true Minimum Volume sets.
 
     The density is :math:`(1-p) \frac1k \sum_i N(m_i, I) + p\, U([-2, 12]^d)`.
 
@@ -67,14 +70,14 @@ class GaussianMixtureWithOutliers:
         random_state : int, RandomState instance or None, default=None
             Seed.
         return_outliers : bool, default=False
-            Say which rows are outliers, too.
+            Whether to return which rows are outliers.
 
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
             Rows in random order.
         outlier : ndarray of bool of shape (n_samples,)
-            Whether each row was drawn from the uniform part. Only if `return_outliers`.
+            Whether each row was drawn from the uniform component. Only returned with ``return_outliers=True``.
 
         Examples
         --------
@@ -143,67 +146,67 @@ class GaussianMixtureWithOutliers:
 
     @cached_property
     def _reference(self) -> NDArray[np.float64]:
-        """Sorted log densities of a million draws: their quantiles are the levels, their reciprocals the volumes."""
+        """Sorted log densities of a million draws: quantiles give thresholds, reciprocals of densities volumes."""
         rng = check_random_state(0)
         chunks = [self.log_density(self.sample(_CHUNK, rng)) for _ in range(_REFERENCE_POINTS // _CHUNK)]
         return np.sort(np.concatenate(chunks))
 
-    def log_level(self, mass: float) -> float:
-        """Logarithm of the level τ whose density level set has this mass.
+    def log_threshold(self, mass: float) -> float:
+        """Logarithm of the threshold τ: the true set of this mass is where the density is at least τ.
 
         Parameters
         ----------
         mass : float
-            In (0, 1).
+            Mass of the set, in (0, 1).
 
         Returns
         -------
-        log_level : float
+        log_threshold : float
             The (1 - mass)-quantile of the log density of a million draws, as in the paper.
 
         Examples
         --------
         >>> from mvset.datasets import paper_mixture
-        >>> round(paper_mixture().log_level(0.95), 1)
+        >>> round(paper_mixture().log_threshold(0.95), 1)
         -5.5
         """
         return float(np.quantile(self._reference, 1.0 - checked_mass(mass)))
 
-    def level(self, mass: float) -> float:
-        """Level τ of the density whose level set has this mass.
+    def threshold(self, mass: float) -> float:
+        """Threshold τ: the true set of this mass is where the density is at least τ.
 
         Parameters
         ----------
         mass : float
-            In (0, 1).
+            Mass of the set, in (0, 1).
 
         Returns
         -------
-        level : float
-            ``exp(log_level(mass))``.
+        threshold : float
+            ``exp(log_threshold(mass))``.
 
         Examples
         --------
         >>> from mvset.datasets import paper_mixture
-        >>> round(paper_mixture().level(0.95), 3)
+        >>> round(paper_mixture().threshold(0.95), 3)
         0.004
         """
-        return float(np.exp(self.log_level(mass)))
+        return float(np.exp(self.log_threshold(mass)))
 
     def contains(self, X: ArrayLike, mass: float) -> NDArray[np.bool_]:
-        """Say which rows lie in the true Minimum Volume set.
+        """Test which rows lie in the true Minimum Volume set.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows.
         mass : float
-            In (0, 1).
+            Mass of the set, in (0, 1).
 
         Returns
         -------
         inside : ndarray of bool of shape (n_samples,)
-            True inside.
+            Whether each row lies inside.
 
         Examples
         --------
@@ -211,7 +214,7 @@ class GaussianMixtureWithOutliers:
         >>> paper_mixture().contains([[2.5, 2.5], [5.0, 5.0]], mass=0.95)
         array([ True, False])
         """
-        return self.log_density(X) >= self.log_level(mass)
+        return self.log_density(X) >= self.log_threshold(mass)
 
     def volume(self, mass: float) -> VolumeEstimate:
         r"""Volume of the true Minimum Volume set.
@@ -219,13 +222,13 @@ class GaussianMixtureWithOutliers:
         Parameters
         ----------
         mass : float
-            In (0, 1).
+            Mass of the set, in (0, 1).
 
         Returns
         -------
         volume : VolumeEstimate
-            :math:`E[1\{h(X) \ge \tau\} / h(X)]` over a million draws. The weights are at most 1/τ, so this works in any
-            dimension.
+            :math:`E[1\{h(X) \ge \tau\} / h(X)]` over a million draws. The terms are at most 1/τ, so the
+            estimate is reliable in any dimension.
 
         Examples
         --------
@@ -234,9 +237,9 @@ class GaussianMixtureWithOutliers:
         37.6
         """
         log_density = self._reference
-        inside = log_density >= self.log_level(mass)
-        probe = VolumeSample(np.empty((0, 0)), -log_density - np.log(len(log_density)), len(log_density), "density")
-        return measure(probe, inside[:, np.newaxis]).estimate(0)
+        inside = log_density >= self.log_threshold(mass)
+        sample = VolumeSample(np.empty((0, 0)), -log_density - np.log(len(log_density)), len(log_density), "density")
+        return measure(sample, inside[:, np.newaxis]).estimate(0)
 
 
 def paper_mixture(n_features: int = 2, outlier_share: float = 0.0) -> GaussianMixtureWithOutliers:
@@ -252,7 +255,7 @@ def paper_mixture(n_features: int = 2, outlier_share: float = 0.0) -> GaussianMi
     Returns
     -------
     mixture : GaussianMixtureWithOutliers
-        With ``sample``, ``density``, ``level``, ``contains`` and ``volume``.
+        The mixture, with ``sample``, ``density``, ``threshold``, ``contains`` and ``volume``.
 
     Examples
     --------
@@ -276,7 +279,7 @@ def two_moons(n_samples: int = 2000, noise: float = 0.2, random_state: Any = Non
     n_samples : int, default=2000
         Number of rows.
     noise : float, default=0.2
-        Standard deviation of the Gaussian noise. The paper does not state its own; 0.2 gives its bandwidth and mass.
+        Standard deviation of the Gaussian noise. The paper does not state it; 0.2 reproduces its bandwidth and mass.
     random_state : int, RandomState instance or None, default=None
         Seed.
 
@@ -301,7 +304,7 @@ def boston(*, standardize: bool = True) -> NDArray[np.float64]:
     Parameters
     ----------
     standardize : bool, default=True
-        Centre and scale the columns to unit variance, as in the paper.
+        Standardise the columns to mean zero and unit variance, as in the paper.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What enters: one validation for every estimator, with errors that name the column."""
+"""Validation of rows and parameters, the same for every estimator; errors name the column at fault."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.utils.validation import validate_data
+
+from mvset.exceptions import ColumnScaleWarning, ConstantColumnWarning
 
 _WILD_RATIO = 100.0  # of standard deviations: past it the widest column alone decides every distance
 
 
 def validated_rows(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.float64]:
     """Rows as a float64 array in C order; errors name the columns at fault."""
-    _reject_text_columns(X)
+    _reject_what_is_no_number(X)
     array: NDArray[np.float64] = validate_data(
         estimator,
         X,
@@ -25,6 +28,8 @@ def validated_rows(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.float64
         ensure_all_finite=False,
         ensure_min_samples=2 if reset else 1,
     )
+    if get_config()["assume_finite"]:
+        return array
     finite = np.isfinite(array)
     if not finite.all():
         columns = np.flatnonzero(~finite.all(axis=0))
@@ -56,7 +61,8 @@ def warn_if_constant(estimator: Any, X: NDArray[np.float64], stacklevel: int = 4
     if constant.any():
         warnings.warn(
             f"X is constant in {_named(estimator, np.flatnonzero(constant))}: volumes are measured across the other "
-            "columns only. Drop what never changes.",
+            "columns only. Drop constant columns.",
+            ConstantColumnWarning,
             stacklevel=stacklevel,
         )
 
@@ -75,11 +81,24 @@ def check_spread(estimator: Any, X: NDArray[np.float64]) -> None:
         warnings.warn(
             f"The columns of X differ in scale by a factor of {widest / narrowest:.0f} ({named}): one bandwidth cannot "
             "fit both. Standardise first, e.g. make_pipeline(StandardScaler(), ...).",
+            ColumnScaleWarning,
             stacklevel=4,
         )
 
 
-def _reject_text_columns(X: Any) -> None:
+def _reject_what_is_no_number(X: Any) -> None:
+    """Refuse text, dates and masked values, which numpy would take for numbers or drop without a word."""
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        columns = np.flatnonzero(np.ma.getmaskarray(X).reshape(len(X), -1).any(axis=0))
+        raise ValueError(
+            f"X is a masked array with masked values in column(s) {', '.join(map(str, columns[:5]))}. Drop these rows, "
+            "or fill them, e.g. X.filled(numpy.nan) and sklearn.impute.SimpleImputer."
+        )
+    if isinstance(X, np.ndarray) and X.dtype.kind in "Mm":
+        raise ValueError(
+            f"X holds dates or durations (dtype {X.dtype}), not numbers. Turn them into numbers first, e.g. "
+            "X.astype('datetime64[s]').astype(float)."
+        )
     if hasattr(X, "dtypes") and hasattr(X, "columns") and not hasattr(X, "collect"):  # pandas and polars frames
         text = [repr(str(name)) for name, dtype in zip(X.columns, X.dtypes, strict=True) if _is_text(dtype, X, name)]
         if text:

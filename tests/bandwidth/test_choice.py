@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from mvset.bandwidth.choice import select_bandwidth
+from mvset.bandwidth.choice import least_area, widest_of_smallest
 from mvset.bandwidth.curves import BandwidthCurve
 
 MASSES = np.array([0.9, 0.95])
 
 
-def curve(sigma, mean_log_volume, training_mass=0.6, by_split=None):
+def curve(sigma, mean_log_volume, training_mass=0.6, by_split=None, area=0.0):
     zeros = np.zeros(2)
     return BandwidthCurve(
         masses=MASSES,
@@ -18,7 +18,7 @@ def curve(sigma, mean_log_volume, training_mass=0.6, by_split=None):
         standard_errors=zeros,
         hits=zeros,
         effective_sample_sizes=zeros,
-        area=0.0,
+        area=area,
         area_error=0.0,
         mean_log_volume=mean_log_volume,
         sigma=sigma,
@@ -28,7 +28,7 @@ def curve(sigma, mean_log_volume, training_mass=0.6, by_split=None):
 
 
 def chosen(curves, n_independent=4.0):
-    return curves[select_bandwidth(curves, n_independent)].sigma
+    return curves[widest_of_smallest(curves, n_independent, True).best].sigma
 
 
 def test_the_smallest_sets_win():
@@ -81,4 +81,21 @@ def test_of_sets_that_no_point_in_the_box_hits_the_middle_is_taken():
 
 def test_sets_that_points_drawn_for_them_miss_do_not_compete():
     curves = [curve(1, 2.0), curve(2, 1.0), curve(3, -np.inf), curve(4, -np.inf)]
-    assert curves[select_bandwidth(curves, 4.0, unmeasured_are_small=False)].sigma == 2
+    assert curves[widest_of_smallest(curves, 4.0, False).best].sigma == 2
+
+
+def test_what_decided_is_the_smoothed_mean_and_the_error_of_the_difference_to_the_least():
+    curves = [curve(1.0, 2.0), curve(1.2, 1.0, by_split=[0.8, 1.2, 1.0, 1.0]), curve(1.4, 4.0), curve(3, 1.5)]
+    choice = widest_of_smallest(curves, 4.0, True)
+    np.testing.assert_allclose(choice.values, [2.0, 0.25 * 2 + 0.5 * 1 + 0.25 * 4, 4.0, 1.5])
+    assert choice.best == 3
+    smooth = 0.25 * 2 + 0.5 * np.array([0.8, 1.2, 1.0, 1.0]) + 0.25 * 4
+    np.testing.assert_allclose(choice.errors[1], np.std(smooth - 1.5, ddof=1) / 2)
+    assert choice.errors[3] == 0.0
+
+
+def test_the_rule_of_the_paper_takes_the_least_area_of_those_that_meet_its_condition():
+    curves = [curve(1, 1.0, training_mass=0.93, area=0.1), curve(2, 3.0, area=0.4), curve(3, 2.0, area=0.5)]
+    choice = least_area(curves, 4.0, True)
+    assert curves[choice.best].sigma == 2
+    np.testing.assert_array_equal(choice.values, [0.1, 0.4, 0.5])

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import auc
 
 from mvset.bandwidth.curves import bandwidth_curve, mass_grid, mean_over
-from mvset.calibration.level_sets import KernelExpansion, LevelSets
+from mvset.svm.expansion import KernelExpansion
 from mvset.volume.box import draw_box_sample
 
 MASSES = mass_grid(0.95, 0.04, 10)
@@ -15,9 +15,8 @@ def curve_of(seed, n_points=4000):
     """Discs around the origin whose area is the mass times ten."""
     function = KernelExpansion(np.zeros((1, 2)), np.ones(1), 1.0, np.zeros(2))
     ranked = np.exp(-0.5 * np.arange(1, 101) / 100 * 10 / np.pi)
-    probe = draw_box_sample(np.array([[-2.0, -2.0], [2.0, 2.0]]), n_points, np.random.RandomState(seed))
-    scores = function(probe.points)
-    return bandwidth_curve(LevelSets(function, np.stack([ranked, ranked])), MASSES, probe, scores, 0.6)
+    sample = draw_box_sample(np.array([[-2.0, -2.0], [2.0, 2.0]]), n_points, np.random.RandomState(seed))
+    return bandwidth_curve(1.0, 0.6, np.stack([ranked, ranked]), MASSES, sample, function(sample.points))
 
 
 def test_masses_of_the_paper():
@@ -42,7 +41,7 @@ def test_area_is_the_trapezoid_of_the_volumes():
 
 
 def test_area_and_its_standard_error_against_the_truth():
-    """The sets are discs of area 10 k/m; 300 draws of the probe points."""
+    """The sets are discs of area 10 k/m; 300 draws of the sample."""
     curves = [curve_of(seed) for seed in range(300)]
     areas = np.array([curve.area for curve in curves])
     errors = np.array([curve.area_error for curve in curves])

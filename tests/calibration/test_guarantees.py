@@ -4,20 +4,20 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mvset.calibration.guarantees import Promise, Reservation
+from mvset.calibration.guarantees import Guarantee, Reservation
 from mvset.calibration.splits import random_splits
 
 
 @pytest.mark.parametrize("m", [1, 7, 100])
 def test_split_claims_the_share_held(m):
-    np.testing.assert_allclose(Promise("split").claims(m), np.arange(1, m + 1) / m)
+    np.testing.assert_allclose(Guarantee("split").masses_by_rank(m), np.arange(1, m + 1) / m)
 
 
 @pytest.mark.parametrize("mass", [0.8, 0.9, 0.95])
 @pytest.mark.parametrize("m", [19, 20, 99, 1000])
 def test_conformal_takes_the_rank_of_the_literature(m, mass):
     """The first rank whose claim reaches the mass is ⌈(m+1)α⌉."""
-    rank = 1 + int(np.searchsorted(Promise("conformal").claims(m), mass - 1e-12))
+    rank = 1 + int(np.searchsorted(Guarantee("conformal").masses_by_rank(m), mass - 1e-12))
     assert rank == int(np.ceil((m + 1) * mass - 1e-9))
 
 
@@ -26,7 +26,7 @@ def test_conformal_takes_the_rank_of_the_literature(m, mass):
 def test_pac_takes_the_first_rank_that_a_binomial_allows(mass, confidence):
     """The k best hold less than the mass only if at least k of m rows are in a set of that mass."""
     m = 200
-    rank = 1 + int(np.searchsorted(Promise("pac", confidence).claims(m), mass))
+    rank = 1 + int(np.searchsorted(Guarantee("pac", confidence).masses_by_rank(m), mass))
     failure = [stats.binom.sf(k - 1, m, mass) for k in (rank - 1, rank)]
     assert failure[1] <= 1 - confidence < failure[0]
 
@@ -34,35 +34,35 @@ def test_pac_takes_the_first_rank_that_a_binomial_allows(mass, confidence):
 @pytest.mark.parametrize("mode", ["conformal", "pac"])
 @pytest.mark.parametrize("mass", [0.1, 0.5, 0.8, 0.95, 0.99, 0.999])
 def test_least_rows_is_the_least(mode, mass):
-    promise = Promise(mode, 0.9)
-    needed = promise.least_rows(mass)
-    assert promise.can_claim(mass, needed)
-    assert not promise.can_claim(mass, needed - 1)
-    assert promise.claims(needed)[-1] == pytest.approx(max(mass, promise.claims(needed)[-1]))
+    guarantee = Guarantee(mode, 0.9)
+    needed = guarantee.min_rows(mass)
+    assert guarantee.reaches(mass, needed)
+    assert not guarantee.reaches(mass, needed - 1)
+    assert guarantee.masses_by_rank(needed)[-1] == pytest.approx(max(mass, guarantee.masses_by_rank(needed)[-1]))
 
 
 def test_known_numbers_of_rows():
-    assert Promise("conformal").least_rows(0.95) == 19
-    assert Promise("conformal").least_rows(0.999) == 999
-    assert Promise("pac", 0.95).least_rows(0.95) == 59  # Wilks, 1941
-    assert Promise("pac", 0.95).least_rows(0.99) == 299
-    assert Promise("split").least_rows(0.999) == 1
+    assert Guarantee("conformal").min_rows(0.95) == 19
+    assert Guarantee("conformal").min_rows(0.999) == 999
+    assert Guarantee("pac", 0.95).min_rows(0.95) == 59  # Wilks, 1941
+    assert Guarantee("pac", 0.95).min_rows(0.99) == 299
+    assert Guarantee("split").min_rows(0.999) == 1
 
 
 @pytest.mark.parametrize("share", [0.1, 0.25, 0.5, 0.9])
 @pytest.mark.parametrize("mass", [0.1, 0.5, 0.95, 0.99])
 def test_least_rows_of_a_reservation_is_the_least(mass, share):
-    reservation = Reservation(Promise("pac", 0.9), mass, share, test_size=0.2)
-    least = reservation.least_rows()
+    reservation = Reservation(Guarantee("pac", 0.9), mass, share, test_size=0.2)
+    least = reservation.min_rows()
     kept, reserved = reservation.draw(least, np.random.RandomState(0))
-    assert reservation.promise.can_claim(mass, len(reserved))
+    assert reservation.guarantee.reaches(mass, len(reserved))
     assert len(random_splits(len(kept), 1, 0.2, np.random.RandomState(0))) == 1
     with pytest.raises(ValueError, match=f"n_samples={least - 1} rows are too few .* {least} in all"):
         reservation.draw(least - 1, np.random.RandomState(0))
 
 
 def test_reserved_rows_are_a_random_share():
-    reservation = Reservation(Promise("conformal"), 0.9, 0.3, test_size=0.2)
+    reservation = Reservation(Guarantee("conformal"), 0.9, 0.3, test_size=0.2)
     kept, reserved = reservation.draw(101, np.random.RandomState(0))
     np.testing.assert_array_equal(np.sort(np.concatenate([kept, reserved])), np.arange(101))
     assert len(reserved) == 31

@@ -39,7 +39,7 @@ def test_every_command_has_examples_and_exit_codes(command):
         ("matplotlib", ["reproduce", "nu"], "The experiments draw figures: pip install 'mvset[plot]'\n"),
         ("pyarrow", ["fit", "t.csv"], "Reading tables needs one more package: pip install 'mvset[cli]'\n"),
         ("plotly", ["report", "m", "t.csv"], "The report needs more packages: pip install 'mvset[report]'\n"),
-        ("onnx", ["export", "m", "--onnx", "o"], "ONNX export needs one more package: pip install 'mvset[onnx]'\n"),
+        ("onnx", ["export", "m", "--onnx", "o"], "ONNX export needs more packages: pip install 'mvset[onnx]'\n"),
     ],
 )
 def test_a_missing_extra_is_named(missing, arguments, said, tmp_path):

@@ -10,7 +10,7 @@ README = Path(__file__).parents[2] / "README.md"
 
 
 def blocks(text):
-    """What each command printed, by the command; numbers masked, since their last digits depend on the machine."""
+    """Output by command; numbers are masked, since their last digits depend on the machine."""
     parts = re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]
     said = {part.partition("\n")[0]: part.partition("\n")[2].strip() for part in parts}
     return {command: re.sub(r"\d[\d.e-]*", "#", output) for command, output in said.items()}

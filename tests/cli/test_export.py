@@ -9,7 +9,7 @@ onnxruntime = pytest.importorskip("onnxruntime")
 
 
 @pytest.mark.parametrize("options", [(), ("--float32",)])
-def test_the_graph_judges_as_the_model_does(mvset, folder, options):
+def test_the_graph_agrees_with_the_model(mvset, folder, options):
     done = mvset("export", "model.mvset", "--onnx", "model.onnx", *options)
     assert done.exit_code == 0
     assert done.stdout == "model.onnx\n"
@@ -22,15 +22,15 @@ def test_the_graph_judges_as_the_model_does(mvset, folder, options):
     np.testing.assert_allclose(score, sets.score_samples(prepared), rtol=1e-9, atol=1e-12)
 
 
-def test_the_model_is_not_written_over(refused):
+def test_the_model_is_not_overwritten(refused):
     said = refused("export", "model.mvset", "--onnx", "./model.mvset", code=2)
-    assert "model.mvset is to be read, and would be written over. Give another name." in said
+    assert "model.mvset is an input file and would be overwritten. Choose another name." in said
 
 
-def test_a_place_where_nothing_can_be_written_is_named(refused):
+def test_an_output_that_cannot_be_written_is_named(refused):
     assert refused("export", "model.mvset", "--onnx", "deep/model.onnx") == "deep: No such file or directory."
     assert refused("export", "model.mvset", "--onnx", ".") == ".: Is a directory."
 
 
-def test_where_to_is_asked_for(refused):
+def test_the_output_file_is_required(refused):
     assert "Missing option '--onnx'" in refused("export", "model.mvset", code=2)

@@ -13,6 +13,7 @@ import pytest
 import mvset as library
 
 FIT = ("fit", "normal.csv", "--exclude", "id")
+UNUSABLE = "'a': values too large or too small to compute with. Rescale, or exclude with --exclude a."
 
 
 def table():
@@ -23,7 +24,7 @@ def write_csv(name, header, rows):
     Path(name).write_text("\n".join([header, *(",".join(map(str, row)) for row in rows)]) + "\n")
 
 
-def test_the_summary_says_what_was_learnt(mvset, folder):
+def test_the_summary_describes_the_model(mvset, folder):
     done = mvset(*FIT, "--out", "new.mvset")
     assert done.exit_code == 0
     assert done.stderr == ""
@@ -107,42 +108,46 @@ def test_rows_with_missing_values_are_left_out_on_demand(mvset, folder):
 def test_missing_values_are_counted_by_column(refused, folder):
     write_csv("holes.csv", "flow,pressure", [(1, 2), ("", "inf"), (3, "NA"), (4, 5)])
     assert refused("fit", "holes.csv", "--out", "m") == (
-        "holes.csv: missing or infinite values in 'flow' (1) and 'pressure' (2), in 2 of the first 4 rows. Leave such "
-        "rows out with --drop-missing, or fit without the columns: --exclude flow,pressure."
+        "holes.csv: missing or infinite values in 'flow' (1) and 'pressure' (2), in 2 of the first 4 rows. Drop such "
+        "rows with --drop-missing, or fit without the columns: --exclude flow,pressure."
     )
 
 
 @pytest.mark.filterwarnings("default")
-def test_columns_that_never_change_are_named(mvset, folder):
+def test_constant_columns_are_named(mvset, folder):
     write_csv("t.csv", "a,b,c d", [(x, 3, 0.1) for x in np.random.default_rng(0).normal(size=150)])
     done = mvset("fit", "t.csv", "--out", "m")
     assert done.exit_code == 0
     assert done.stderr == (
-        "Note: 'b', 'c d': never change here, and are left out of volumes; later changes are seen only where they are "
-        "large beside 1. To leave out: --exclude 'b,c d'.\n"
+        "Note: Columns 'b', 'c d' are constant in the training rows. Volumes ignore constant columns, and a later "
+        "change is flagged only if it is large compared with 1, because a constant column cannot be standardised. "
+        "To exclude: --exclude 'b,c d'.\n"
     )
 
 
 def test_text_is_named_with_the_option_that_leaves_it_out(refused, folder):
     write_csv("t.csv", "time,pump,flow", [("2026-01-01T00:00:00", "P-07", 1.5)] * 3)
     assert refused("fit", "t.csv", "--out", "m") == (
-        "t.csv: not numeric: 'time' (timestamp[s]), 'pump' (string). Leave them out of the fit with --exclude "
-        "time,pump, or name those to use with --columns."
+        "t.csv: not numeric: 'time' (timestamp[s]), 'pump' (string). Exclude them from the fit with --exclude "
+        "time,pump, or select numeric columns with --columns."
     )
 
 
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([], "t.csv: too few rows to fit anything to: 0."),
-        ([(1, 2), (3, 4)], "t.csv: too few rows to fit anything to: 2."),
-        ([("", 2)] * 9, "t.csv: too few rows to fit anything to: 9, 9 of them left out for missing values."),
-        ([(1, 2)] * 50, "All rows are equal: 'a', 'b' never change, and leave nothing to learn from."),
-        ([(i * 1e200, i) for i in range(50)], "'a': too large or too small to compute with. Rescale, or --exclude a."),
-        ([(i * 1e-300, i) for i in range(9)], "'a': too large or too small to compute with. Rescale, or --exclude a."),
+        ([], "t.csv: too few rows to fit: 0. At least 3 are needed."),
+        ([(1, 2), (3, 4)], "t.csv: too few rows to fit: 2. At least 3 are needed."),
+        (
+            [("", 2)] * 9,
+            "t.csv: too few rows to fit: 9, 9 of them left out for missing values. At least 3 are needed.",
+        ),
+        ([(1, 2)] * 50, "All rows are identical: there is nothing to fit in 'a', 'b'."),
+        ([(i * 1e200, i) for i in range(50)], UNUSABLE),
+        ([(i * 1e-300, i) for i in range(9)], UNUSABLE),
     ],
 )
-def test_tables_without_anything_to_learn_are_refused(refused, folder, rows, said):
+def test_tables_that_cannot_be_fitted_are_refused(refused, folder, rows, said):
     write_csv("t.csv", "a,b", rows)
     assert refused("fit", "t.csv", "--drop-missing", "--out", "m") == said
 
@@ -150,7 +155,7 @@ def test_tables_without_anything_to_learn_are_refused(refused, folder, rows, sai
 def test_a_column_without_a_name_is_refused(refused, mvset, folder):
     write_csv("frame.csv", ",flow", enumerate(np.random.default_rng(0).normal(size=150)))
     assert refused("fit", "frame.csv", "--out", "m") == (
-        "frame.csv has a column without a name. Name it, or leave it out with --exclude ''."
+        "frame.csv has a column without a name. Name it, or exclude it: --exclude ''."
     )
     assert mvset("fit", "frame.csv", "--exclude", "", "--out", "m").exit_code == 0
 
@@ -160,31 +165,31 @@ def test_a_column_without_a_name_is_refused(refused, mvset, folder):
     [
         (("--columns", "flow,speed"), "--columns: normal.csv has no column 'speed'. It has 'id', 'flow', 'pressure'."),
         (("--exclude", "speed"), "--exclude: normal.csv has no column 'speed'. It has 'id', 'flow', 'pressure'."),
-        (("--exclude", "id,flow,pressure"), "No column of normal.csv is left. It has 'id', 'flow', 'pressure'."),
+        (("--exclude", "id,flow,pressure"), "All columns of normal.csv are excluded. It has 'id', 'flow', 'pressure'."),
     ],
 )
-def test_names_that_are_not_there_are_refused(refused, options, said):
+def test_unknown_column_names_are_refused(refused, options, said):
     assert refused("fit", "normal.csv", *options, "--out", "m") == said
 
 
-def test_a_promise_that_so_few_rows_cannot_keep_is_refused(refused):
+def test_a_guarantee_that_needs_more_rows_is_refused(refused):
     assert refused(*FIT, "--mass", "0.999", "--calibration", "pac", "--out", "m").startswith(
-        "n_samples=400 rows are too few to promise mass=0.999 with calibration='pac' with confidence=0.95: "
+        "n_samples=400 rows are too few to guarantee mass=0.999 with calibration='pac' with confidence=0.95: "
     )
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--mass", "1.5"), "a share strictly between 0 and 1 is needed, e.g. 0.95; got 1.5."),
-        (("--mass", "nan"), "a share strictly between 0 and 1 is needed, e.g. 0.95; got nan."),
-        (("--jobs", "0"), "a number is needed, or -1 for all cores; got 0."),
+        (("--mass", "1.5"), "must be strictly between 0 and 1, e.g. 0.95; got 1.5."),
+        (("--mass", "nan"), "must be strictly between 0 and 1, e.g. 0.95; got nan."),
+        (("--jobs", "0"), "must be a number of threads, or -1 for all cores; got 0."),
         (("--calibration", "magic"), "'magic' is not one of 'split', 'conformal', 'pac'."),
         (("--max-rows", "1"), "Invalid value for '--max-rows'"),
         (("--seed", "-1"), "Invalid value for '--seed'"),
     ],
 )
-def test_wrong_usage_is_said_before_anything_is_read(refused, options, said):
+def test_wrong_usage_is_reported_before_reading(refused, options, said):
     assert said in refused("fit", "not-there.csv", *options, code=2)
 
 
@@ -196,7 +201,7 @@ def test_wrong_usage_is_said_before_anything_is_read(refused, options, said):
         (".", ".: Is a directory."),
     ],
 )
-def test_a_place_where_nothing_can_be_written_is_named_at_once(refused, monkeypatch, out, said):
+def test_an_output_that_cannot_be_written_is_named_before_fitting(refused, monkeypatch, out, said):
     monkeypatch.setattr("mvset.tables.fitting.fit_table", None)
     assert refused(*FIT, "--out", out) == said
 
@@ -206,8 +211,8 @@ def test_a_folder_without_permission_is_named(refused, monkeypatch, folder):
     assert refused(*FIT, "--out", folder / "m") == f"{folder}: Permission denied."
 
 
-def test_a_table_is_not_written_over(refused):
-    assert "normal.csv is to be read, and would be written over. Give another name." in refused(
+def test_the_table_is_not_overwritten(refused):
+    assert "normal.csv is an input file and would be overwritten. Choose another name." in refused(
         *FIT, "--out", "./normal.csv", code=2
     )
 
@@ -220,9 +225,17 @@ def test_ctrl_c_leaves_the_old_model(refused, monkeypatch):
     assert refused(*FIT, "--out", "model.mvset", code=130) == "Stopped. Nothing was written."
 
 
-def test_running_out_of_memory_is_said(refused, monkeypatch):
+def test_running_out_of_memory_is_reported(refused, monkeypatch):
     def starve(*_, **__):
         raise MemoryError
 
     monkeypatch.setattr("mvset.tables.fitting.fit_table", starve)
     assert refused(*FIT) == "There is not enough memory for this."
+
+
+def test_help_describes_the_guarantees_truthfully(mvset):
+    """Conformal coverage is marginal: it averages over the table as well as over the new row."""
+    text = " ".join(mvset("fit", "--help").stdout.replace("│", " ").split())
+    assert "for every new row" not in text
+    assert "on average over random draws of the table and of the new row" in text
+    assert "with 95 % confidence, the fitted set contains at least --mass" in text

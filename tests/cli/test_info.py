@@ -13,7 +13,7 @@ import mvset as library
 X = np.random.default_rng(0).normal(size=(150, 2))
 
 
-def test_what_is_in_a_model(mvset, folder):
+def test_text_summary(mvset, folder):
     done = mvset("info", "model.mvset")
     assert done.exit_code == 0
     sets = library.load("model.mvset")[-1]
@@ -29,7 +29,7 @@ def test_what_is_in_a_model(mvset, folder):
     assert done.stdout.splitlines()[-1].startswith(f"written with  mvset {library.__version__}, scikit-learn ")
 
 
-def test_json_says_it_to_programs(mvset, folder):
+def test_json_summary(mvset, folder):
     result = json.loads(mvset("info", "model.mvset", "--json").stdout)
     interval = library.load("model.mvset")[-1].mass_interval_
     assert result["model"] == "model.mvset"
@@ -39,7 +39,7 @@ def test_json_says_it_to_programs(mvset, folder):
     assert result["written_with"]["mvset"] == library.__version__
 
 
-def test_units_are_those_that_the_set_sees(mvset, folder):
+def test_units_are_those_of_the_preprocessed_columns(mvset, folder):
     sets = library.MinimumVolumeSet(sigma=1.0, random_state=0)
     library.save(sets.fit(X), "plain.mvset")
     library.save(make_pipeline(PCA(2), sets).fit(X), "turned.mvset")
@@ -54,7 +54,7 @@ MODELS = {
     "forest": lambda: library.CalibratedSet(IsolationForest(n_estimators=2), n_splits=2, random_state=0).fit(X),
 }
 SAID = {
-    "OneClassSVM": "m.mvset: A fitted MinimumVolumeSet is needed, or a Pipeline that ends in one; got OneClassSVM.",
+    "OneClassSVM": "m.mvset: A MinimumVolumeSet is needed, alone or at the end of a Pipeline; got OneClassSVM.",
     "CalibratedSet": "m.mvset: A MinimumVolumeSet is needed, alone or at the end of a Pipeline; got CalibratedSet.",
     "unfitted": "m.mvset: This MinimumVolumeSet instance is not fitted yet.",
     "forest": "m.mvset holds types that are not known to be safe: sklearn.tree._tree.Tree.",
@@ -62,7 +62,7 @@ SAID = {
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_every_command_refuses_models_that_are_not_for_it(refused, folder, name):
+def test_every_command_refuses_other_models(refused, folder, name):
     library.save(MODELS[name](), "m.mvset")
     for command in (("info", "m.mvset"), ("score", "m.mvset", "today.csv"), ("export", "m.mvset", "--onnx", "m.onnx")):
         assert refused(*command).startswith(SAID[name])
@@ -76,7 +76,7 @@ def test_every_command_refuses_models_that_are_not_for_it(refused, folder, name)
         (None, "m.mvset is truncated or damaged: copy it once more, or fit again."),
     ],
 )
-def test_every_command_refuses_files_that_are_no_models(refused, folder, content, said):
+def test_every_command_refuses_files_that_are_not_models(refused, folder, content, said):
     whole = (folder / "model.mvset").read_bytes()
     (folder / "m.mvset").write_bytes(whole[: len(whole) // 2] if content is None else content)
     for command in (("info", "m.mvset"), ("score", "m.mvset", "today.csv"), ("export", "m.mvset", "--onnx", "m.onnx")):

@@ -3,10 +3,10 @@ from __future__ import annotations
 import json
 import math
 
-from mvset.cli.output import print_facts, print_json, print_table
+from mvset.cli.output import print_json, print_pairs, print_table
 
 
-def test_json_is_valid_whatever_is_in_it(capsys):
+def test_json_is_valid_for_all_values(capsys):
     print_json({"größe": math.nan, "list": [math.inf, {"deep": -math.inf}], "ok": (1, 0.5), "no": None})
     printed = capsys.readouterr().out
     assert printed.isascii()
@@ -15,12 +15,12 @@ def test_json_is_valid_whatever_is_in_it(capsys):
     }  # fmt: skip
 
 
-def test_facts_stand_below_each_other(capsys):
-    print_facts({"rows": 3, "expected": "5 %"})
+def test_pairs_are_aligned(capsys):
+    print_pairs({"rows": 3, "expected": "5 %"})
     assert capsys.readouterr().out == "rows      3\nexpected  5 %\n"
 
 
-def test_tables_take_text_as_it_is_and_cut_nothing_off(capsys):
+def test_tables_print_text_literally_and_in_full(capsys):
     print_table(["[red]id[/red]", "value"], [["[bold]x" * 15, 1.23456], [":smile:", 10.0]])
     header, first, second = capsys.readouterr().out.splitlines()
     assert header.split() == ["[red]id[/red]", "value"]

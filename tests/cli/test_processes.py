@@ -1,4 +1,4 @@
-"""The installed command, as users run it: what takes a process of its own."""
+"""The installed command in a process of its own, as users run it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_parquet_to_json_through_a_pipe(folder):
     ("sign", "code", "said"),
     [(signal.SIGINT, 130, "Stopped. Nothing was written.\n"), (signal.SIGTERM, 143, ""), (signal.SIGKILL, -9, "")],
 )
-def test_half_way_there_is_no_output_and_the_old_one_stays(folder, sign, code, said):
+def test_an_interrupted_run_keeps_the_old_output(folder, sign, code, said):
     rows = np.tile([40.0, 41.0], 4_000_000)  # repetitive: a small file, and work for a while
     pa.parquet.write_table(pa.table({"flow": rows, "pressure": rows}), "long.parquet")
     Path("scores.csv").write_text("old")
@@ -73,7 +73,7 @@ def test_half_way_there_is_no_output_and_the_old_one_stays(folder, sign, code, s
     assert len(list(folder.glob(".*.partial"))) == (sign == signal.SIGKILL)  # hidden, and read by no later run
 
 
-def test_a_reader_that_has_seen_enough_is_no_accident(folder):
+def test_a_closed_pipe_is_not_an_error_message(folder):
     with subprocess.Popen(
         [COMMAND, "score", "model.mvset", "today.csv"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
@@ -82,7 +82,7 @@ def test_a_reader_that_has_seen_enough_is_no_accident(folder):
     assert process.returncode == 1
 
 
-def test_letters_that_the_terminal_does_not_know_do_no_harm(folder):
+def test_characters_outside_the_terminal_encoding(folder):
     pa.csv.write_csv(pa.csv.read_csv("today.csv").rename_columns(["größe", "flow", "pressure"]), "größen.csv")
     inherited = {name: os.environ[name] for name in os.environ if name not in ("LC_ALL", "LANG", "PYTHONIOENCODING")}
     score = ("score", "model.mvset", "größen.csv", "--keep", "größe", "--json")
@@ -94,7 +94,7 @@ def test_letters_that_the_terminal_does_not_know_do_no_harm(folder):
     assert "TABLE\\u2026" in done.stdout
 
 
-def test_a_terminal_sees_progress_on_stderr_with_the_time_left_and_only_there(folder):
+def test_a_terminal_shows_progress_and_time_left_on_stderr(folder):
     controller, terminal = pty.openpty()
     fit = [COMMAND, "fit", "normal.csv", "--exclude", "id", "--json"]
     with subprocess.Popen(fit, stdout=subprocess.PIPE, stderr=terminal) as process:

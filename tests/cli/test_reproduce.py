@@ -31,8 +31,8 @@ def test_an_unknown_name_gives_the_list(tmp_path):
     done = run("sigma", "tau", cwd=tmp_path)
     assert done.returncode == 2
     said = " ".join(done.stderr.replace("│", " ").split())
-    assert "no experiment is called 'tau'" in said
-    assert "There are: nu, sigma, samples, outliers, dimension, moons, boston, nested." in said
+    assert "unknown experiment: 'tau'." in said
+    assert "Available: nu, sigma, samples, outliers, dimension, moons, boston, nested." in said
     assert list(tmp_path.iterdir()) == []
 
 
@@ -45,10 +45,10 @@ def test_writes_rows_figures_and_page(tmp_path):
     assert sorted(path.name for path in (tmp_path / "deep" / "results").iterdir()) == sorted(expected)
     assert "boston: 4 of 4 tasks to compute" in done.stderr
     again = run("boston", "--quick", "--out", str(tmp_path / "deep" / "results"))
-    assert "boston: 0 of 4 tasks to compute; 4 were there" in again.stderr
+    assert "boston: 0 of 4 tasks to compute; 4 computed already" in again.stderr
 
 
-def test_ctrl_c_leaves_rows_and_the_next_run_goes_on(tmp_path):
+def test_ctrl_c_keeps_finished_rows_and_the_next_run_continues(tmp_path):
     rows = tmp_path / "outliers.csv"
     arguments = [*COMMAND, "outliers", "--quick", "--out", str(tmp_path)]
     process = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, start_new_session=True)
@@ -60,26 +60,26 @@ def test_ctrl_c_leaves_rows_and_the_next_run_goes_on(tmp_path):
     assert process.returncode == 130
     assert said.splitlines() == [
         "outliers: 8 of 8 tasks to compute",
-        f"Stopped. What is done lies in {tmp_path}; the same command goes on from there.",
+        f"Stopped. Finished rows are in {tmp_path}; the same command continues from there.",
     ]
     kept = rows.read_text().splitlines()
     n_kept = (len(kept) - 1) // 3
     assert 1 <= n_kept < 8
     done = run("outliers", "--quick", "--out", str(tmp_path))
     assert done.returncode == 0
-    assert f"outliers: {8 - n_kept} of 8 tasks to compute; {n_kept} were there" in done.stderr
+    assert f"outliers: {8 - n_kept} of 8 tasks to compute; {n_kept} computed already" in done.stderr
     assert set(kept) <= set(rows.read_text().splitlines())
     assert len(rows.read_text().splitlines()) == 1 + 3 * 8
 
 
 @pytest.mark.parametrize("command", [["--jobs", "0", "--all"], ["--repetitions", "3"]])
-def test_wrong_usage_is_said(command, tmp_path):
+def test_wrong_usage_is_reported(command, tmp_path):
     done = run(*command, cwd=tmp_path)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
 
 
-def test_a_folder_that_cannot_be_is_named(tmp_path):
+def test_a_folder_that_cannot_be_created_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     done = run("nu", "--out", str(tmp_path / "file" / "results"))
     assert done.returncode == 1
@@ -87,7 +87,7 @@ def test_a_folder_that_cannot_be_is_named(tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_rows_of_something_else_stop_the_run(tmp_path):
+def test_another_file_in_place_of_the_rows_stops_the_run(tmp_path):
     (tmp_path / "nu.csv").write_text("my,own,table\n1,2,3\n")
     done = run("nu", "--out", str(tmp_path))
     assert done.returncode == 1

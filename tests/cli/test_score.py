@@ -33,7 +33,7 @@ def frame(name):
 
 
 def answers(rows, mass=None):
-    """What the model says in Python."""
+    """The results of the model in Python."""
     model = library.load("model.mvset")
     before, sets = model[:-1], model[-1]
     prepared = before.transform(rows)
@@ -48,7 +48,7 @@ def answers(rows, mass=None):
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".feather", ".ndjson"])
 @pytest.mark.parametrize("mass", [None, 0.8])
-def test_what_is_written_is_what_the_model_says_in_python(mvset, folder, suffix, mass):
+def test_results_are_those_of_the_model_in_python(mvset, folder, suffix, mass):
     done = mvset(*SCORE, "--out", f"scores{suffix}", "--keep", "id", *(() if mass is None else ("--mass", mass)))
     assert done.exit_code == 0, done.stderr
     written, expected = read(f"scores{suffix}"), answers(frame("today.csv"), mass)
@@ -135,7 +135,7 @@ def test_rows_outside_only(mvset, folder):
 
 
 def test_only_outside_needs_a_file(refused):
-    said = "--only-outside is about the rows that are written: say where to with --out."
+    said = "--only-outside restricts the rows that are written: name the file with --out."
     assert said in refused(*SCORE, "--only-outside", code=2)
 
 
@@ -143,7 +143,7 @@ def test_columns_in_other_order_are_found_by_name(mvset, folder):
     pa.csv.write_csv(read("today.csv").select(["pressure", "id", "flow"]), "other.csv")
     done = mvset("score", "model.mvset", "other.csv")
     assert done.stdout == mvset(*SCORE).stdout
-    assert done.stderr == "Note: the columns stand in another order than in the fit; they are found by name.\n"
+    assert done.stderr == "Note: the columns are in a different order than in the fit; they are matched by name.\n"
 
 
 def test_rows_with_missing_values_keep_the_numbers_of_the_others(mvset, folder):
@@ -161,14 +161,14 @@ def test_rows_with_missing_values_keep_the_numbers_of_the_others(mvset, folder):
 def test_missing_values_are_refused_otherwise(refused, folder):
     pa.parquet.write_table(pa.table({"flow": [1.0, None], "pressure": [np.inf, 2.0]}), "holes.parquet")
     assert refused("score", "model.mvset", "holes.parquet", "--out", "s.csv") == (
-        "holes.parquet: missing or infinite values in 'flow' (1) and 'pressure' (1), in 2 of the first 2 rows. Leave "
-        "such rows out with --drop-missing, or fit without the columns: --exclude flow,pressure."
+        "holes.parquet: missing or infinite values in 'flow' (1) and 'pressure' (1), in 2 of the first 2 rows. Drop "
+        "such rows with --drop-missing, or fit without the columns: --exclude flow,pressure."
     )
     said = "holes.parquet has no rows to score."
     assert refused("score", "model.mvset", "holes.parquet", "--drop-missing", "--out", "s.csv") == said
 
 
-def test_several_tables_are_one_and_rows_say_where_from(mvset, folder):
+def test_several_tables_are_scored_as_one_with_a_table_column(mvset, folder):
     table = read("today.csv")
     Path("days").mkdir()
     pa.csv.write_csv(table.slice(0, 120), "days/1.csv")
@@ -181,7 +181,7 @@ def test_several_tables_are_one_and_rows_say_where_from(mvset, folder):
     assert written.drop_columns(["table"]).equals(read("one.csv"))
 
 
-def test_what_is_kept_is_kept_as_it_is(mvset, folder):
+def test_kept_columns_are_unchanged(mvset, folder):
     Path("t.csv").write_text("flow,pressure,id,note\n40,4,007,NA\n41,4,1e5,\n")
     mvset("score", "model.mvset", "t.csv", "--keep", "id,note,flow", "--out", "s.csv")
     assert Path("s.csv").read_text().splitlines()[1:] == [
@@ -206,17 +206,18 @@ def test_a_model_of_python_takes_columns_by_number(mvset, folder):
     [
         (
             ("--keep", "speed"),
-            "today.csv has no column 'speed'; it has 'id', 'flow', 'pressure'. Mend --keep.",
+            "today.csv has no column 'speed'; it has 'id', 'flow', 'pressure'. Correct --keep.",
         ),
         (
             ("--out", "scores.xls"),
-            "scores.xls: results are written as one of .parquet, .pq, .csv, .feather, .arrow, .ndjson, .jsonl.",
+            "scores.xls: unknown file extension. Results can be written as .parquet, .pq, .csv, .feather, .arrow, "
+            ".ndjson, .jsonl.",
         ),
         (("--out", "deep/scores.csv"), "deep: No such file or directory."),
         (("--out", "folder.csv"), "folder.csv: Is a directory."),
     ],
 )
-def test_options_that_do_not_fit_are_refused(refused, folder, arguments, said):
+def test_unusable_options_are_refused(refused, folder, arguments, said):
     (folder / "folder.csv").mkdir()
     assert refused(*SCORE, *arguments) == said
 
@@ -225,32 +226,32 @@ def test_options_that_do_not_fit_are_refused(refused, folder, arguments, said):
 def test_a_column_kept_cannot_have_the_name_of_a_result(refused, folder, name):
     Path("t.csv").write_text(f"flow,pressure,{name}\n40,4,1\n")
     assert refused("score", "model.mvset", "t.csv", "--keep", name, "--out", "s.csv") == (
-        f"--keep: a column of the results is called {name!r}, too: rename yours."
+        f"--keep: the results have a column {name!r} already: rename that of the table."
     )
 
 
 @pytest.mark.parametrize("out", ["today.csv", "./today.csv", "link.csv", "model.csv"])
-def test_what_is_read_is_not_written_over(refused, folder, out):
+def test_inputs_are_not_overwritten(refused, folder, out):
     (folder / "model.mvset").rename(folder / "model.csv")
     (folder / "link.csv").symlink_to(folder / "today.csv")
     said = refused("score", "model.csv", "today.csv", "--out", out, code=2)
-    assert f"{Path(out)} is to be read, and would be written over. Give another name." in said
+    assert f"{Path(out)} is an input file and would be overwritten. Choose another name." in said
 
 
-def test_a_missing_column_is_named_with_the_way_out(refused, folder):
+def test_a_missing_column_is_named_with_a_remedy(refused, folder):
     pa.csv.write_csv(read("today.csv").select(["flow"]), "t.csv")
     assert refused("score", "model.mvset", "t.csv", "--out", "s.csv") == (
-        "t.csv has no column 'pressure'; it has 'flow'. Rename it, or fit without: --exclude pressure."
+        "t.csv has no column 'pressure'; it has 'flow'. Rename a column, or fit without it: --exclude pressure."
     )
 
 
-def test_a_mass_beyond_the_promise_is_refused(mvset, refused, folder):
+def test_a_mass_that_cannot_be_guaranteed_is_refused(mvset, refused, folder):
     mvset("fit", "normal.csv", "--exclude", "id", "--calibration", "pac", "--out", "pac.mvset")
     assert refused("score", "pac.mvset", "today.csv", "--mass", "0.999") == (
-        "200 calibration rows cannot promise mass=0.999 in 'pac' mode: it takes 2995. Fit with more rows, or ask for "
+        "200 calibration rows cannot guarantee mass=0.999 in 'pac' mode: it takes 2995. Fit with more rows, or ask for "
         "0.9851 at most."
     )
-    assert "a share strictly between 0 and 1 is needed" in refused("score", "pac.mvset", "t", "--mass", "1.5", code=2)
+    assert "must be strictly between 0 and 1" in refused("score", "pac.mvset", "t", "--mass", "1.5", code=2)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".feather", ".ndjson"])
@@ -259,12 +260,12 @@ def test_text_after_many_rows_leaves_no_results_and_the_old_ones(refused, folder
     Path("t.csv").write_text("flow,pressure\n" + "40,4\n" * 500 + "40,oops\n" + "40,4\n" * 500)
     Path(f"s{suffix}").write_text("old")
     assert refused("score", "model.mvset", "t.csv", "--out", f"s{suffix}") == (
-        "Column 'pressure' of t.csv has 'oops', which is not a number: mend it, or leave the column out of the fit "
+        "Column 'pressure' of t.csv has 'oops', which is not a number: correct it, or exclude the column from the fit "
         "with --exclude pressure."
     )
 
 
-def test_a_disk_that_is_full_is_said_and_leaves_nothing(refused, monkeypatch):
+def test_a_full_disk_is_reported_and_leaves_no_file(refused, monkeypatch):
     def full(*_):
         raise OSError(28, "Error writing bytes to file. Detail: [errno 28] No space left on device")
 
@@ -272,7 +273,7 @@ def test_a_disk_that_is_full_is_said_and_leaves_nothing(refused, monkeypatch):
     assert refused(*SCORE, "--out", "s.parquet") == "s.parquet: No space left on device."
 
 
-def test_values_far_out_are_judged_and_those_at_the_end_of_float64_are_infinite(mvset, refused, folder):
+def test_extreme_values_are_scored_and_the_largest_float64_is_missing(mvset, refused, folder):
     Path("t.csv").write_text("flow,pressure\n1e299,4\n40,-1e299\n40,4\n")
     done = mvset("score", "model.mvset", "t.csv", "--json")
     assert done.stderr == ""

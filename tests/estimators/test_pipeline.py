@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.ensemble import IsolationForest
 from sklearn.exceptions import NotFittedError
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline as SklearnPipeline
+from sklearn.pipeline import make_pipeline as sklearn_make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mvset import MinimumVolumeSet
+from mvset import MinimumVolumeSet, Pipeline, make_pipeline
 from mvset.datasets import two_moons
 from mvset.estimators.pipeline import FittedModel
 
@@ -17,15 +21,21 @@ SETS = MinimumVolumeSet(sigma=0.3, random_state=0)
 
 
 def test_a_pipeline_is_taken_apart():
-    pipeline = make_pipeline(StandardScaler(), SETS).fit(pd.DataFrame(X, columns=["a", "b"]))
+    pipeline = sklearn_make_pipeline(StandardScaler(), SETS).fit(pd.DataFrame(X, columns=["a", "b"]))
     model = FittedModel.of(pipeline)
     assert model.feature_names == ["a", "b"]
     frame = pd.DataFrame(X, columns=["a", "b"])
-    np.testing.assert_array_equal(model.sets.score_samples(model.prepared(frame)), pipeline.score_samples(frame))
+    np.testing.assert_array_equal(model.scores(frame), pipeline.score_samples(frame))
+    np.testing.assert_array_equal(model.scores(X), pipeline.score_samples(frame))  # and no warning about names
+    assert pipeline[0].feature_names_in_.tolist() == ["a", "b"]  # the parts are copies
 
 
 def test_an_estimator_alone_and_a_pipeline_of_one():
-    for model in (MinimumVolumeSet(sigma=0.3).fit(X), make_pipeline(SETS).fit(X), make_pipeline(None, SETS).fit(X)):
+    for model in (
+        MinimumVolumeSet(sigma=0.3).fit(X),
+        make_pipeline(SETS).fit(X),
+        sklearn_make_pipeline(None, SETS).fit(X),
+    ):
         fitted = FittedModel.of(model)
         assert fitted.before is None
         assert fitted.prepared(X) is X
@@ -37,3 +47,33 @@ def test_anything_else_is_refused():
         FittedModel.of(make_pipeline(StandardScaler(), IsolationForest()))
     with pytest.raises(NotFittedError):
         FittedModel.of(make_pipeline(StandardScaler(), MinimumVolumeSet()))
+
+
+def test_a_pipeline_of_ours_answers_everything_on_the_columns_of_the_table():
+    rows = X * [1.0, 100.0]
+    plain = sklearn_make_pipeline(StandardScaler(), MinimumVolumeSet(sigma=0.3, random_state=0)).fit(rows)
+    ours = make_pipeline(StandardScaler(), MinimumVolumeSet(sigma=0.3, random_state=0)).fit(rows)
+    prepared, last = plain[:-1].transform(rows), plain[-1]
+    for name in ("level", "p_value", "explain", "predict", "decision_function", "score_samples"):
+        np.testing.assert_array_equal(getattr(ours, name)(rows), getattr(last, name)(prepared))
+    np.testing.assert_array_equal(ours.decision_function(rows, mass=0.8), last.decision_function(prepared, mass=0.8))
+    np.testing.assert_array_equal(ours.predict(rows, mass=0.8), last.predict(prepared, mass=0.8))
+    assert ours.detect(rows, fdr=0.2) == last.detect(prepared, fdr=0.2)
+    assert ours.check_drift(rows, mass=0.9) == last.check_drift(prepared, mass=0.9)
+    assert ours.offset(0.9) == last.offset(0.9)
+    assert ours.volume_ == last.volume_
+    assert ours.mass_interval(0.9) == last.mass_interval(0.9)
+    monitors = ours.drift_monitor(random_state=0), last.drift_monitor(random_state=0)
+    assert monitors[0].update(rows) == monitors[1].update(prepared)
+    assert monitors[0].log_martingale_ == monitors[1].log_martingale_
+
+
+def test_a_pipeline_of_ours_is_one_of_scikit_learn():
+    ours = clone(make_pipeline(StandardScaler(), MinimumVolumeSet(sigma=0.3, random_state=0)))
+    assert isinstance(ours, SklearnPipeline)
+    assert isinstance(pickle.loads(pickle.dumps(ours.fit(X))), Pipeline)
+    assert list(ours.get_params(deep=False)["steps"]) == ours.steps
+    with pytest.raises(NotFittedError):
+        make_pipeline(StandardScaler(), MinimumVolumeSet()).level(X)
+    with pytest.raises(AttributeError):
+        _ = ours.no_such_thing

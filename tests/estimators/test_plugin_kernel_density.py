@@ -70,7 +70,22 @@ def test_it_joins_the_comparisons():
     model = PluginKernelDensity(random_state=0).fit(X)
     difference = symmetric_difference(model, lambda rows: MIXTURE.contains(rows, 0.95), X, random_state=0)
     assert 0.02 < difference.value / MIXTURE.volume(0.95).value < 0.25
-    assert mass_volume_curve(model, MIXTURE.sample(500, random_state=1), random_state=0).area > 0
+    curve = mass_volume_curve(model, MIXTURE.sample(2000, random_state=1), masses=[0.9, 0.95], random_state=0)
+    truth = [MIXTURE.volume(mass).value for mass in (0.9, 0.95)]
+    np.testing.assert_allclose(curve.volumes, truth, rtol=0.15)
+
+
+def test_scores_of_training_rows_are_no_calibration():
+    model = PluginKernelDensity(sigma=0.8, random_state=0).fit(X)
+    for method, arguments in (("p_value", (X,)), ("detect", (X,)), ("check_drift", (X,)), ("mass_interval", ())):
+        with pytest.raises(ValueError, match=r"offsets were set on the training rows.* Use CalibratedSet"):
+            getattr(model, method)(*arguments)
+    with pytest.raises(ValueError, match="bands of the mass"):
+        model.mass_band()
+    assert not hasattr(model, "mass_interval_")
+    monitor = model.drift_monitor(random_state=0)
+    assert not any(monitor.update(MIXTURE.sample(100, random_state=seed)) for seed in range(1, 6))
+    assert [monitor.update(MIXTURE.sample(100, random_state=seed) + 1.5) for seed in range(6, 10)][-1]
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
@@ -95,7 +110,7 @@ def test_what_limits_it_is_said_here():
 def test_repeated_rows_pull_the_bandwidth_to_the_edge_and_that_is_said():
     with (
         pytest.warns(UserWarning, match="is the smallest of"),
-        pytest.warns(UserWarning, match="volumes are uncertain"),
+        pytest.warns(UserWarning, match="volumes are unreliable"),
     ):
         PluginKernelDensity(random_state=0).fit(np.repeat(X[:100], 4, axis=0))
 

@@ -1,4 +1,4 @@
-"""Every experiment at a tiny size: what is in its rows, what they are said to say, and that they can be drawn."""
+"""Every experiment at a tiny size: its rows, its findings and its figure."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_quick_tasks_are_some_of_the_full_ones(name):
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_runs_speaks_and_draws(name, rows_of):
+def test_rows_findings_and_figure(name, rows_of):
     rows, experiment = rows_of(name), EXPERIMENTS[name]
     tasks = {tuple(row[key] for key in TINY[name].tasks()[0]) for row in rows}
     assert len(tasks) == len(TINY[name].tasks())

@@ -19,7 +19,7 @@ def folder(tmp_path_factory):
     return out
 
 
-def test_page_sets_the_paper_beside_ours(folder):
+def test_page_compares_the_paper_with_ours(folder):
     page = (folder / "README.md").read_text(encoding="utf-8")
     assert page.count("\n## ") == 2
     assert "![Boston housing](boston.svg)" in page
@@ -40,7 +40,7 @@ def test_links_lead_somewhere(folder):
     assert all((folder / name).exists() for name in files)
 
 
-def test_an_experiment_begun_is_not_yet_on_the_page(folder):
+def test_an_unfinished_experiment_is_not_on_the_page(folder):
     plan = EXPERIMENTS["outliers"].QUICK
     EXPERIMENTS["outliers"].run(Config(type(plan)(plan.cases, 1), folder, n_jobs=1))
     assert "outliers" not in write_page(folder).read_text(encoding="utf-8")
@@ -54,14 +54,14 @@ def test_same_rows_same_files(folder):
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_a_readme_of_something_else_is_left_alone(tmp_path):
+def test_another_readme_is_not_overwritten(tmp_path):
     (tmp_path / "README.md").write_text("# My project\n")
-    with pytest.raises(UnusableRowsError, match=r"README.md is not the page that this command writes"):
+    with pytest.raises(UnusableRowsError, match=r"README.md was not written by this command"):
         plan_jobs(["nu"], tmp_path, quick=True)
     assert (tmp_path / "README.md").read_text() == "# My project\n"
 
 
-def test_rows_of_a_full_run_begun_do_not_blur_a_quick_one(folder, tmp_path, monkeypatch):
+def test_rows_of_an_unfinished_full_run_are_not_shown(folder, tmp_path, monkeypatch):
     """Page and figure show the largest plan that is complete."""
     boston = EXPERIMENTS["boston"]
     monkeypatch.setattr(boston, "FULL", type(boston.FULL)(boston.FULL.cases, 6))

@@ -10,6 +10,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import mvset
+from mvset.exceptions import MvsetWarning
 from mvset.experiments.plan import Config, Plan
 from mvset.experiments.rows import RowFile, UnusableRowsError, computed_rows
 
@@ -82,7 +83,9 @@ def test_rows_of_another_version_are_not_mixed_in(tmp_path, monkeypatch):
     computed_rows("powers", square, Config(PLAN, tmp_path, n_jobs=1))
     before = (tmp_path / "powers.csv").read_bytes()
     monkeypatch.setattr("mvset.experiments.rows.__version__", "99.0")
-    with pytest.raises(UnusableRowsError, match=r"powers.csv has rows of mvset .*, and this is 99.0: move it away"):
+    with pytest.raises(
+        UnusableRowsError, match=r"powers.csv has rows of mvset .*, but this is 99.0: move the file away"
+    ):
         computed_rows("powers", square, Config(PLAN, tmp_path, n_jobs=1))
     assert (tmp_path / "powers.csv").read_bytes() == before
 
@@ -99,7 +102,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
-def test_a_file_of_something_else_is_left_alone(tmp_path, text):
+def test_another_file_is_not_overwritten(tmp_path, text):
     (tmp_path / "powers.csv").write_text(text, errors="surrogateescape")
     with pytest.raises(UnusableRowsError, match=r"powers.csv is not a file of rows"):
         computed_rows("powers", square, Config(PLAN, tmp_path, n_jobs=1))
@@ -108,7 +111,7 @@ def test_a_file_of_something_else_is_left_alone(tmp_path, text):
 
 def test_advice_is_quiet_and_failed_solves_are_errors(tmp_path):
     def advised(task):
-        warnings.warn("try another bandwidth", stacklevel=2)
+        warnings.warn("try another bandwidth", MvsetWarning, stacklevel=2)
         return square(task)
 
     def unsolved(task):
@@ -123,7 +126,7 @@ def test_advice_is_quiet_and_failed_solves_are_errors(tmp_path):
 def test_rows_of_other_columns_are_not_mixed_in(tmp_path):
     computed_rows("powers", square, Config(Plan(PLAN.cases, 1), tmp_path, n_jobs=1))
     with pytest.raises(
-        UnusableRowsError, match="has the columns share, repetition, method, value, mvset, and this run"
+        UnusableRowsError, match="has the columns share, repetition, method, value, mvset, but this run"
     ):
         computed_rows("powers", lambda task: [{"root": 1.0}] * 2, Config(PLAN, tmp_path, n_jobs=1))
 

@@ -21,7 +21,7 @@ def test_interval_is_students():
     assert str(found) == f"{values.mean():.3f} ± {high - values.mean():.3f}"
 
 
-def test_a_single_repetition_claims_nothing():
+def test_a_single_repetition_has_no_interval():
     one, two = interval(np.array([1.0])), interval(np.array([2.0]))
     assert not one.below(two)
     assert str(one) == "1.000"
@@ -38,7 +38,7 @@ def test_selection_of_rows():
     np.testing.assert_array_equal(column(ROWS, "value", method="a"), [1.0, 3.0])
 
 
-def test_everywhere_names_the_cases_in_which_a_claim_holds():
+def test_everywhere_names_the_cases_in_which_a_statement_holds():
     assert everywhere("a", "n", {10: True, 20: True}).ours == "at every n"
     assert everywhere("a", "n", {10: True, 20: True}).holds is True
     some = everywhere("a", "n", {10: False, 20: True, 5000: True})

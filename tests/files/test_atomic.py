@@ -17,7 +17,7 @@ def test_the_whole_file_or_none(tmp_path):
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
-def test_what_was_there_stays_when_something_goes_wrong(tmp_path, error):
+def test_the_old_file_stays_on_failure(tmp_path, error):
     path = tmp_path / "out.csv"
     path.write_text("old")
 
@@ -31,7 +31,7 @@ def test_what_was_there_stays_when_something_goes_wrong(tmp_path, error):
     assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("out.csv", "old")]
 
 
-def test_a_folder_in_its_place_is_named(tmp_path):
+def test_a_folder_of_this_name_is_an_error(tmp_path):
     with pytest.raises(IsADirectoryError, match="Is a directory"), written_aside(tmp_path):
         pass
 
@@ -45,9 +45,9 @@ def test_a_link_stays_and_its_file_is_replaced(tmp_path):
     assert (tmp_path / "real").read_text() == "new"
 
 
-def test_what_is_no_file_is_left_alone(tmp_path):
+def test_a_pipe_is_not_replaced(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(OSError, match="not a file that can be replaced"), written_aside(tmp_path / "pipe"):
+    with pytest.raises(OSError, match="Not a regular file"), written_aside(tmp_path / "pipe"):
         pass
     assert (tmp_path / "pipe").is_fifo()
 

@@ -5,7 +5,7 @@ import json
 from mvset.files.json import finite
 
 
-def test_what_is_not_finite_is_null_however_deep():
+def test_nested_nan_and_infinity_are_null():
     value = {"a": float("nan"), "b": [1.0, float("inf"), {"c": (float("-inf"), "x")}], "d": 3, "e": None}
     assert json.loads(json.dumps(finite(value), allow_nan=False)) == {
         "a": None, "b": [1.0, None, {"c": [None, "x"]}], "d": 3, "e": None,

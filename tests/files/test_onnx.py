@@ -60,7 +60,7 @@ def assert_agree(model, X, dtype=np.float64, rtol=1e-9):
     np.testing.assert_allclose(score, expected, rtol=rtol, atol=1e-300)
     certain = np.abs(expected - last(model).offset_) > rtol * last(model).offset_
     np.testing.assert_array_equal(label[certain], model.predict(rows)[certain])
-    np.testing.assert_array_equal(level, last(model)._level_sets.level(score))
+    np.testing.assert_array_equal(level, last(model).sets_.level(score))
     np.testing.assert_array_equal(label == 1, level <= last(model).mass)
     return label, score, level
 
@@ -234,5 +234,5 @@ def test_refused_before_anything_is_done():
 
 def test_onnx_is_optional(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(ImportError, match=r"one more package: pip install 'mvset\[onnx\]'"):
+    with pytest.raises(ImportError, match=r"more packages: pip install 'mvset\[onnx\]'"):
         to_onnx(sets())

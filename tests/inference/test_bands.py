@@ -9,7 +9,7 @@ from mvset.inference.bands import order_statistic_bounds, staying_probability
 
 @pytest.mark.parametrize("m", [1, 2, 5, 40, 300])
 def test_staying_probability_of_kolmogorov_bounds_is_known(m):
-    """Parallel bounds: the exact law of Kolmogorov's statistic, from SciPy."""
+    """Parallel bounds: the exact distribution of Kolmogorov's statistic, from SciPy."""
     for distance in (0.6 / np.sqrt(m), 1.0 / np.sqrt(m), 1.4 / np.sqrt(m)):
         k = np.arange(1, m + 1)
         lower, upper = np.clip(k / m - distance, 0, 1), np.clip((k - 1) / m + distance, 0, 1)
@@ -21,7 +21,7 @@ def test_staying_probability_of_one_draw_is_the_width():
     assert staying_probability(np.array([0.2]), np.array([0.9])) == pytest.approx(0.7)
 
 
-def test_bounds_that_cross_hold_nothing():
+def test_bounds_that_cross_have_probability_zero():
     assert staying_probability(np.array([0.1, 0.8]), np.array([0.2, 0.7])) == 0.0
 
 

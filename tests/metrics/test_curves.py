@@ -14,6 +14,7 @@ from sklearn.neighbors import KernelDensity
 
 from mvset import excess_mass_curve, mass_volume_curve, mass_volume_scorer
 from mvset.datasets import paper_mixture, two_moons
+from mvset.exceptions import VolumeWarning
 
 
 def gaussian(n, d, seed=0):
@@ -63,14 +64,14 @@ def test_a_better_score_has_the_lower_curve_and_more_excess_mass():
     assert good.area < bad.area
     assert good.mean_log_volume < bad.mean_log_volume
     more = excess_mass_curve(density_score, X, random_state=0)
-    less = excess_mass_curve(worse, X, levels=more.levels, random_state=0)
+    less = excess_mass_curve(worse, X, thresholds=more.thresholds, random_state=0)
     assert more.area > less.area
 
 
 def test_excess_mass_of_the_true_density():
     """For a standard Gaussian in the plane, EM(t) = 1 - 2πt + 2πt log 2πt."""
     curve = excess_mass_curve(density_score, gaussian(5000, 2), random_state=0)
-    t = 2 * np.pi * curve.levels[1:]
+    t = 2 * np.pi * curve.thresholds[1:]
     np.testing.assert_allclose(curve.excess_masses[1:], 1 - t + t * np.log(t), atol=0.02)
     assert curve.excess_masses[0] == pytest.approx(1.0)
     assert curve.excess_masses[-1] == pytest.approx(0.9, abs=1e-9)
@@ -110,10 +111,10 @@ def test_masses_are_checked(masses):
         mass_volume_curve(density_score, gaussian(50, 2), masses=masses)
 
 
-@pytest.mark.parametrize("levels", [[0.1, 0.05], [0.0, np.nan, 1.0], [0.0, np.inf], [-1.0, 1.0]])
-def test_levels_are_checked(levels):
-    with pytest.raises(ValueError, match="levels must be at least two ascending numbers"):
-        excess_mass_curve(density_score, gaussian(50, 2), levels=levels)
+@pytest.mark.parametrize("thresholds", [[0.1, 0.05], [0.0, np.nan, 1.0], [0.0, np.inf], [-1.0, 1.0]])
+def test_thresholds_are_checked(thresholds):
+    with pytest.raises(ValueError, match="thresholds must be at least two ascending numbers"):
+        excess_mass_curve(density_score, gaussian(50, 2), thresholds=thresholds)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +158,7 @@ def test_volumes_past_float64_are_refused_where_they_are_needed_as_numbers():
 
 def test_volumes_that_the_points_miss_warn_here():
     mixture = paper_mixture(20)
-    with pytest.warns(UserWarning, match=r"The volumes are uncertain: of 10000 sample points \(box\)") as caught:
+    with pytest.warns(VolumeWarning, match=r"The volumes are unreliable: of 10000 sample points \(box\)") as caught:
         mass_volume_curve(mixture.log_density, mixture.sample(200, random_state=0), volume="box", random_state=0)
     assert caught[0].filename == __file__
 

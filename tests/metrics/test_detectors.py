@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
 from mvset import MinimumVolumeSet
-from mvset.metrics.detectors import check_row_by_row, dress_of, score_function
+from mvset.metrics.detectors import check_row_by_row, input_format, score_function
 
 X = np.random.default_rng(0).normal(size=(300, 3))
 FAR = np.full((1, 3), 8.0)
@@ -54,12 +54,12 @@ def test_what_gives_no_score_is_refused():
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_points_are_dressed_like_the_rows(frame):
+def test_points_take_the_format_of_the_rows(frame):
     table = frame({"a": X[:, 0], "b": X[:, 1]})
-    points = dress_of(table)(X[:5, :2])
+    points = input_format(table)(X[:5, :2])
     assert isinstance(points, frame)
     assert list(points.columns) == ["a", "b"]
-    assert dress_of(X)(X) is X
+    assert input_format(X)(X) is X
 
 
 def test_a_search_that_ends_in_a_pyod_model_keeps_its_sign():

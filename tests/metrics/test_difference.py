@@ -49,7 +49,9 @@ def test_what_is_not_a_set_is_refused():
 def test_sets_that_the_points_miss_warn_here():
     X = paper_mixture(20).sample(200, random_state=0)
     model = MinimumVolumeSet(sigma=4.0, n_splits=2, random_state=0).fit(X)
-    with pytest.warns(UserWarning, match=r"of 10000 sample points \(box\) those in either set are worth 0") as caught:
+    with pytest.warns(
+        UserWarning, match=r"of 10000 sample points \(box\), the effective sample size in either set is 0"
+    ) as caught:
         symmetric_difference(model, model, X, volume="box", random_state=0)
     assert caught[0].filename == __file__
 

@@ -42,28 +42,28 @@ def test_draws_on_the_axes_given_or_on_its_own(draw):
 
 
 @pytest.mark.parametrize("draw", DISPLAYS.values(), ids=DISPLAYS)
-def test_nothing_around_the_data_that_says_nothing(draw):
+def test_upper_and_right_spines_are_hidden(draw):
     spines = draw(None).ax_.spines
     assert not spines["top"].get_visible()
     assert not spines["right"].get_visible()
 
 
-def test_as_many_axes_as_pictures():
+def test_one_axes_per_panel():
     assert len(axes_to_draw_on(None, 3)) == 3
     given = Figure().subplots(1, 2)
     assert axes_to_draw_on(given, 2) == given.tolist()
-    with pytest.raises(ValueError, match="ax must be 3 axes, one for each picture; got 2"):
+    with pytest.raises(ValueError, match="ax must have 3 axes, one for each panel; got 2"):
         axes_to_draw_on(given, 3)
 
 
-def test_a_title_is_only_changed_when_there_is_one_to_say():
+def test_without_a_title_the_old_one_is_kept():
     ax = Figure().subplots()
     ax.set_title("mine", loc="left")
     tidy(ax, xlabel="x", ylabel="y")
     assert ax.get_title(loc="left") == "mine"
 
 
-def test_wide_values_leave_out_what_is_not_measured():
+def test_the_range_ignores_zero_and_infinity():
     assert is_wide(np.array([1.0, 100.0]))
     assert not is_wide(np.array([0.0, 1.0, 10.0, np.inf]))
     assert not is_wide(np.array([np.inf]))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from mvset import MinimumVolumeSet, PluginKernelDensity
 from mvset.datasets import paper_mixture
@@ -14,31 +14,42 @@ def model(moons):
     return MinimumVolumeSet(sigma=[0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0], n_splits=5, random_state=0).fit(moons)
 
 
-def test_numbers_are_those_of_the_curves(model):
+def test_numbers_are_those_that_decided(model):
     display = BandwidthDisplay.from_estimator(model)
-    assert_array_equal(display.sigmas, [curve.sigma for curve in model.curves_])
-    assert_array_equal(display.areas, [curve.area for curve in model.curves_])
-    assert_array_equal(display.errors, [curve.area_error for curve in model.curves_])
-    assert_array_equal(display.valid, [curve.training_mass <= curve.masses[0] for curve in model.curves_])
+    selection = model.selection_
+    assert_array_equal(display.sigmas, selection.sigmas)
+    least = selection.values[selection.eligible].min()
+    assert_allclose(display.values, np.exp(selection.values - least))
+    assert_allclose(display.errors, display.values * selection.errors)
+    assert_array_equal(display.eligible, [curve.training_mass <= curve.masses[0] for curve in model.curves_])
     assert display.chosen == model.sigma_
+    assert display.ax_.get_ylabel() == "volume relative to the smallest"
+
+
+def test_with_the_rule_of_the_paper_the_areas_are_drawn_and_the_least_is_marked(moons):
+    model = MinimumVolumeSet(sigma=[0.1, 0.2, 0.3], n_splits=5, selection="area", random_state=0).fit(moons)
+    display = BandwidthDisplay.from_estimator(model)
+    assert display.ax_.get_ylabel() == "area under the mass-volume curve"
+    assert_array_equal(display.choice_.get_xydata(), [[model.sigma_, display.values.min()]])
 
 
 def test_the_choice_is_marked_and_those_that_do_not_compete_are_hollow(model):
     display = BandwidthDisplay.from_estimator(model)
     assert display.ax_.get_xscale() == "log"
-    area = next(curve.area for curve in model.curves_ if curve.sigma == model.sigma_)
-    assert_array_equal(display.choice_.get_xydata(), [[model.sigma_, area]])
+    value = display.values[display.sigmas == model.sigma_][0]
+    assert_array_equal(display.choice_.get_xydata(), [[model.sigma_, value]])
     assert f"σ = {model.sigma_:.3g}" in [text.get_text() for text in display.ax_.texts]
-    assert_array_equal(display.invalid_.get_xdata(), display.sigmas[~display.valid])
-    assert display.invalid_.get_markerfacecolor() == "white"
+    assert_array_equal(display.ineligible_.get_xdata(), display.sigmas[~display.eligible])
+    assert display.ineligible_.get_markerfacecolor() == "white"
     labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert labels == ["fails the condition on ν"]
-    assert display.ax_.get_title(loc="left") == "The widest σ of the smallest sets is chosen"
+    title = "Chosen: the widest σ within one standard error of the smallest sets"
+    assert display.ax_.get_title(loc="left") == title
 
 
 def test_no_legend_when_all_compete():
-    display = BandwidthDisplay.from_predictions([0.1, 0.2], [1.0, 2.0], valid=[True, True])
-    assert display.invalid_ is None
+    display = BandwidthDisplay.from_predictions([0.1, 0.2], [1.0, 2.0], eligible=[True, True])
+    assert display.ineligible_ is None
     assert display.ax_.get_legend() is None
 
 
@@ -48,9 +59,9 @@ def test_a_given_bandwidth_is_drawn_in_a_pipeline(suburbs_model):
     assert display.ax_.get_title(loc="left") == ""
 
 
-def test_what_explodes_leaves_the_picture_but_not_the_minimum_and_its_neighbours():
-    areas = np.array([1e6, 1.4, 1.2, 1.0, 1.1, 1.3, 1e9])
-    low, high = BandwidthDisplay.from_predictions(np.geomspace(0.1, 1.0, 7), areas).ax_.get_ylim()
+def test_limits_show_the_minimum_and_its_neighbours():
+    values = np.array([1e6, 1.4, 1.2, 1.0, 1.1, 1.3, 1e9])
+    low, high = BandwidthDisplay.from_predictions(np.geomspace(0.1, 1.0, 7), values).ax_.get_ylim()
     assert 0.8 < low < 1.0
     assert 1.4 < high < 2.0
 
@@ -62,22 +73,22 @@ def test_a_minimum_between_powers_of_ten_is_on_a_logarithmic_axis():
     assert low < 1e12 < 1e20 < high
 
 
-def test_tiny_areas_that_do_not_compete_do_not_hide_the_minimum():
+def test_tiny_values_that_do_not_compete_do_not_hide_the_minimum():
     display = BandwidthDisplay.from_predictions(
-        np.geomspace(0.1, 1.0, 8), [1e-30, 1e-20, 1.6, 1.5, 1.4, 1.2, 1.0, 1.1], valid=[False] * 2 + [True] * 6
+        np.geomspace(0.1, 1.0, 8), [1e-30, 1e-20, 1.6, 1.5, 1.4, 1.2, 1.0, 1.1], eligible=[False] * 2 + [True] * 6
     )
     assert display.ax_.get_yscale() == "linear"
     assert display.ax_.get_ylim()[0] > 0.8
 
 
-def test_what_is_not_measured_is_left_out():
+def test_zero_and_infinite_values_are_not_drawn():
     display = BandwidthDisplay.from_predictions(
         [0.1, 0.2, 0.4, 0.8], [0.0, 1.0, 2.0, np.inf], errors=[0.0, 0.1, 0.1, np.nan], chosen=0.8
     )
     assert_array_equal(display.line_.get_xydata(), [[0.2, 1.0], [0.4, 2.0]])
     assert_array_equal(display.choice_.get_xdata(), [0.8, 0.8])
-    nothing = BandwidthDisplay.from_predictions([0.1, 0.2], [0.0, np.inf], chosen=0.1)
-    assert len(nothing.line_.get_xdata()) == 0
+    empty = BandwidthDisplay.from_predictions([0.1, 0.2], [0.0, np.inf], chosen=0.1)
+    assert len(empty.line_.get_xdata()) == 0
 
 
 def test_twenty_columns():
@@ -85,11 +96,11 @@ def test_twenty_columns():
     model = MinimumVolumeSet(sigma=[4.0, 5.0, 6.0, 12.0], n_splits=3, random_state=0).fit(X)
     display = BandwidthDisplay.from_estimator(model)
     low, high = display.ax_.get_ylim()
-    assert low < display.areas.min() < high
-    assert display.areas.min() > 1e10
+    assert low < 1.0 < high
+    assert display.values.min() == 1.0
     display.figure_.canvas.draw()
 
 
-def test_estimators_that_choose_otherwise_are_refused(moons):
-    with pytest.raises(TypeError, match="PluginKernelDensity does not choose a bandwidth by volume"):
+def test_estimators_with_another_selection_are_refused(moons):
+    with pytest.raises(TypeError, match="PluginKernelDensity does not select a bandwidth by volume"):
         BandwidthDisplay.from_estimator(PluginKernelDensity(sigma=0.2, random_state=0).fit(moons))

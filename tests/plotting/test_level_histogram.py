@@ -67,7 +67,7 @@ def test_levels_alone():
     assert display.ax_.get_title(loc="left") == "4 rows"
     assert {to_hex(bar.get_facecolor()) for bar in display.bars_} == {palette.OURS_LIGHT}
     labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert labels == ["95 % of bars by chance", "uniform"]
+    assert labels == ["95 % range by chance", "uniform"]
 
 
 def test_unknown_kind():

@@ -52,12 +52,12 @@ def test_the_border_is_where_the_decision_changes(moons, split_model):
     assert_allclose(split_model.decision_function(border), 0.0, atol=0.02 * split_model.offset_)
 
 
-def test_masses_that_the_model_cannot_claim_are_left_out_by_default_only(moons):
+def test_masses_that_cannot_be_guaranteed_are_omitted_by_default_only(moons):
     few = MinimumVolumeSet(mass=0.8, nu=0.5, sigma=0.3, calibration="conformal", calibration_size=0.05, random_state=0)
     few.fit(moons)
     display = LevelSetDisplay.from_estimator(few, moons, grid_resolution=10)
     assert_array_equal(display.masses, [0.7, 0.8, 0.9, 0.95])
-    with pytest.raises(ValueError, match=r"cannot promise mass=0\.99"):
+    with pytest.raises(ValueError, match=r"cannot guarantee mass=0\.99"):
         LevelSetDisplay.from_estimator(few, moons, masses=[0.8, 0.99])
 
 
@@ -98,7 +98,7 @@ def test_between_clusters_the_slice_goes_through_a_row():
     X = paper_mixture(8).sample(300, random_state=0)
     model = MinimumVolumeSet(sigma=2.5, n_splits=3, random_state=0).fit(X)
     display = LevelSetDisplay.from_estimator(model, X, features=[(0, 1)], grid_resolution=40)
-    assert display.caption == "Slice: other columns as in the innermost row"
+    assert display.caption == "Slice: other columns as in the top-scoring row"
     assert display.slices[0].scores.max() > model.offset_
 
 

@@ -16,7 +16,7 @@ NAMES = [EVIL, "a & b", "cost in $, or $"]
 
 @pytest.fixture(scope="session")
 def rows():
-    """A table to judge, of names that want to be escaped; its last rows are far out in the second column."""
+    """A table whose column names must be escaped; its last rows are far out in the second column."""
     rows = np.random.default_rng(1).normal(size=(300, 3)) * [1.0, 10.0, 100.0]
     rows[-9:, 1] += 80.0
     return pd.DataFrame(rows, columns=NAMES)
@@ -36,6 +36,7 @@ def fitted(model):
 @pytest.fixture(scope="session")
 def survey(fitted, rows):
     survey = report_survey(fitted, 0.95)
-    judged = survey.judge(rows)
-    survey.add(rows.to_numpy(), judged, np.arange(300), lambda chosen: [{"<i>id</i>": f"<b>{k}</b>"} for k in chosen])
+    scored = survey.score(rows)
+    kept = lambda selected: [{"<i>id</i>": f"<b>{k}</b>"} for k in selected]  # noqa: E731
+    survey.add(rows.to_numpy(), scored, np.arange(300), kept)
     return survey.result()

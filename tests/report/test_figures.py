@@ -12,19 +12,19 @@ def numbers(fitted, survey):
     return report_numbers(fitted, survey)
 
 
-def test_the_sets_their_border_and_the_rows(numbers):
-    figure = level_set_figure(numbers, numbers.shadows[0])
+def test_sets_border_and_rows(numbers):
+    figure = level_set_figure(numbers, numbers.projections[0])
     shades, border, points = figure.data
     assert (shades.type, border.type, points.type) == ("contour", "contour", "scatter")
     assert border.contours.start == border.contours.end == 0.95
-    np.testing.assert_array_equal(np.column_stack([points.x, points.y]), numbers.shadows[0].rows)
+    np.testing.assert_array_equal(np.column_stack([points.x, points.y]), numbers.projections[0].rows)
 
 
-def test_names_are_no_markup(numbers):
-    figure = level_set_figure(numbers, numbers.shadows[0])
+def test_names_are_escaped(numbers):
+    figure = level_set_figure(numbers, numbers.projections[0])
     assert figure.layout.xaxis.title.text == "&lt;script&gt;alert(1)&lt;/script&gt;"
     assert figure.layout.yaxis.title.text == "a &amp; b"
-    assert "$" not in level_set_figure(numbers, numbers.shadows[1]).layout.yaxis.title.text
+    assert "$" not in level_set_figure(numbers, numbers.projections[1]).layout.yaxis.title.text
 
 
 def test_levels_count_all_rows(numbers):
@@ -51,4 +51,4 @@ def test_the_curve_and_the_band_of_true_masses(numbers):
 def test_the_bandwidth_chosen_is_marked(numbers):
     tried, chosen = bandwidth_figure(numbers).data
     np.testing.assert_array_equal(tried.x, [0.7, 1.0])
-    assert list(chosen.x) == [numbers.model.sets.sigma_]
+    assert list(chosen.x) == [numbers.model.estimator.sigma_]

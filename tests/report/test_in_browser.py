@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import sync_playwright
 
-from mvset.report.page import page_about
+from mvset.report.page import render_page
 
 EVIL = "<script>alert(1)</script>"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -30,13 +30,13 @@ def browser():
 @pytest.fixture(scope="module")
 def address(fitted, survey, tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
-    path.write_text(page_about(fitted, survey, title="today"), encoding="utf-8")
+    path.write_text(render_page(fitted, survey, title="today"), encoding="utf-8")
     return path.as_uri()
 
 
 @pytest.fixture
 def page(browser, address):
-    """The page, watched for whatever the console says and whatever it asks the network for."""
+    """The page, with its console messages in `said` and its network requests in `asked`."""
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.said, page.asked = [], []
     page.on("console", lambda message: page.said.append(message.text))
@@ -65,7 +65,7 @@ def test_the_slider_moves_rows_sets_and_volume_together(page, fitted, survey, ro
     for k in (0, 20, int(page.get_attribute("#mass", "max"))):
         slide_to(page, k)
         mass = survey.masses[k]
-        outside = fitted.sets.predict(prepared, mass=mass) == -1
+        outside = fitted.estimator.predict(prepared, mass=mass) == -1
         assert int(page.inner_text("#n-outside")) == outside.sum()
         assert page.inner_text("#volume") == str(fitted.sets.volume(mass))
         assert float(page.inner_text("#mass-value")) == mass
@@ -89,7 +89,7 @@ def test_the_arrow_keys_move_the_slider(page):
 
 
 def test_a_name_with_tags_shows_as_text(page):
-    assert EVIL in page.inner_text(".done")
+    assert EVIL in page.inner_text(".settings")
     titles = page.eval_on_selector_all("#sets-0 .xtitle, #sets-0 .ytitle", "all => all.map(t => t.textContent)")
     assert titles == [EVIL, "a & b"]
     other = page.eval_on_selector_all("#sets-1 .ytitle", "all => all.map(t => t.textContent)")

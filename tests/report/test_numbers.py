@@ -11,14 +11,14 @@ from sklearn.preprocessing import FunctionTransformer
 from mvset import MinimumVolumeSet
 from mvset.datasets import paper_mixture, two_moons
 from mvset.estimators.pipeline import FittedModel
-from mvset.report.numbers import report_numbers, slider_masses, smooth_levels
+from mvset.report.numbers import interpolated_levels, report_numbers, slider_masses
 from mvset.report.write import report_survey
 
 
 def numbers_about(model, X, mass=0.95):
     fitted = FittedModel.of(model)
     survey = report_survey(fitted, mass)
-    survey.add(X, survey.judge(X), np.arange(len(X)), lambda chosen: [{} for _ in chosen])
+    survey.add(X, survey.score(X), np.arange(len(X)), lambda selected: [{} for _ in selected])
     return report_numbers(fitted, survey.result())
 
 
@@ -28,13 +28,13 @@ def test_counts_and_volumes_are_those_of_the_model(model, rows, fitted, survey):
     for mass, outside, offset, volume in zip(
         numbers.masses, survey.n_outside, numbers.offsets, numbers.volumes, strict=True
     ):
-        assert outside == np.sum(fitted.sets.predict(prepared, mass=mass) == -1)
+        assert outside == np.sum(fitted.estimator.predict(prepared, mass=mass) == -1)
         assert offset == fitted.sets.offset(mass)
         assert volume == fitted.sets.volume(mass)
     assert numbers.masses[numbers.start] == 0.95
 
 
-def test_the_slider_stops_at_what_can_be_claimed():
+def test_slider_masses_can_be_guaranteed():
     X = two_moons(200, random_state=0)
     few = FittedModel.of(MinimumVolumeSet(0.8, sigma=0.6, calibration="pac", random_state=0).fit(X))
     stops = slider_masses(few, 0.875)
@@ -45,72 +45,72 @@ def test_the_slider_stops_at_what_can_be_claimed():
     assert 0.99 not in stops
 
 
-def test_rows_inside_lie_inside_the_shadow():
+def test_rows_inside_lie_inside_the_projection():
     X = paper_mixture(5).sample(400, random_state=0)
     model = MinimumVolumeSet(sigma=1.3, random_state=0).fit(X)
     numbers = numbers_about(model, paper_mixture(5).sample(2000, random_state=1))
-    assert len(numbers.shadows) == 6  # pairs of the four most telling columns
+    assert len(numbers.projections) == 6  # pairs of the four columns that contribute most
     sample = numbers.survey.sample
     inside = sample.rows[sample.scores >= numbers.offsets[-1]]
     assert len(inside) > 1400
-    for shadow in numbers.shadows:
-        # The highest score over completions, at the place itself: its own completion gives its own score at least.
-        i, j = (int(name[1:]) for name in shadow.names)
+    for projection in numbers.projections:
+        # The maximum over the values of other rows includes the row's own values.
+        i, j = (int(name[1:]) for name in projection.names)
         for row in inside[::200]:
             completed = inside.copy()
             completed[:, [i, j]] = row[[i, j]]
             highest = model.score_samples(completed).max()
-            k, m = np.abs(shadow.x - row[i]).argmin(), np.abs(shadow.y - row[j]).argmin()
-            completed[:, [i, j]] = shadow.x[k], shadow.y[m]
-            np.testing.assert_allclose(shadow.scores[m, k], model.score_samples(completed).max(), rtol=1e-9)
+            k, m = np.abs(projection.x - row[i]).argmin(), np.abs(projection.y - row[j]).argmin()
+            completed[:, [i, j]] = projection.x[k], projection.y[m]
+            np.testing.assert_allclose(projection.scores[m, k], model.score_samples(completed).max(), rtol=1e-9)
             assert highest >= model.score_samples(row[np.newaxis])[0] * (1 - 1e-12)
 
 
-def test_a_shadow_is_the_highest_score_over_completions():
+def test_a_projection_is_the_highest_score_over_completions():
     X = paper_mixture(3).sample(300, random_state=0)
     model = MinimumVolumeSet(sigma=1.0, random_state=0).fit(X)
     new = paper_mixture(3).sample(50, random_state=1)
-    shadow = numbers_about(model, new).shadows[1]
+    projection = numbers_about(model, new).projections[1]
     for j, i in ((0, 0), (20, 31), (63, 40)):
-        completed = np.column_stack([np.full(50, shadow.x[i]), new[:, 1], np.full(50, shadow.y[j])])
-        np.testing.assert_allclose(shadow.scores[j, i], model.score_samples(completed).max(), rtol=1e-9)
+        completed = np.column_stack([np.full(50, projection.x[i]), new[:, 1], np.full(50, projection.y[j])])
+        np.testing.assert_allclose(projection.scores[j, i], model.score_samples(completed).max(), rtol=1e-9)
 
 
-def test_in_two_columns_the_shadow_is_the_score():
+def test_in_two_columns_the_projection_is_the_score():
     model = MinimumVolumeSet(sigma=0.3, random_state=0).fit(two_moons(300, random_state=0))
-    shadow = numbers_about(model, two_moons(200, random_state=1)).shadows[0]
-    grid = np.stack(np.meshgrid(shadow.x, shadow.y), axis=-1).reshape(-1, 2)
-    np.testing.assert_allclose(shadow.scores.ravel(), model.score_samples(grid), rtol=1e-9)
+    projection = numbers_about(model, two_moons(200, random_state=1)).projections[0]
+    grid = np.stack(np.meshgrid(projection.x, projection.y), axis=-1).reshape(-1, 2)
+    np.testing.assert_allclose(projection.scores.ravel(), model.score_samples(grid), rtol=1e-9)
 
 
-def test_shadows_of_a_pipeline_are_in_the_units_of_the_table(fitted, survey, rows):
-    shadow = report_numbers(fitted, survey).shadows[0]
-    completed = np.column_stack([np.full(300, shadow.x[10]), np.full(300, shadow.y[40]), rows.iloc[:, 2]])
-    scores = fitted.sets.score_samples((completed - fitted.before[0].mean_) / fitted.before[0].scale_)
-    np.testing.assert_allclose(shadow.scores[40, 10], scores.max(), rtol=1e-9)
+def test_projections_of_a_pipeline_are_in_the_units_of_the_table(fitted, survey, rows):
+    projection = report_numbers(fitted, survey).projections[0]
+    completed = np.column_stack([np.full(300, projection.x[10]), np.full(300, projection.y[40]), rows.iloc[:, 2]])
+    scores = fitted.estimator.score_samples((completed - fitted.before[0].mean_) / fitted.before[0].scale_)
+    np.testing.assert_allclose(projection.scores[40, 10], scores.max(), rtol=1e-9)
 
 
 def test_one_column_is_drawn_as_stripes():
     rng = np.random.default_rng(0)
     model = MinimumVolumeSet(sigma=0.5, random_state=0).fit(rng.normal(size=(300, 1)))
-    shadow = numbers_about(model, rng.normal(size=(100, 1))).shadows[0]
-    assert shadow.names == ("x0", "row")
-    np.testing.assert_allclose(shadow.scores[0], model.score_samples(shadow.x[:, np.newaxis]))
+    projection = numbers_about(model, rng.normal(size=(100, 1))).projections[0]
+    assert projection.names == ("x0", "row")
+    np.testing.assert_allclose(projection.scores[0], model.score_samples(projection.x[:, np.newaxis]))
 
 
-def test_columns_that_the_table_does_not_have_are_drawn_as_the_sets_see_them():
+def test_principal_components_are_drawn_instead_of_the_columns():
     X = paper_mixture(4).sample(300, random_state=0)
     model = make_pipeline(PCA(2), MinimumVolumeSet(sigma=1.0, random_state=0)).fit(X)
     numbers = numbers_about(model, X)
-    assert numbers.shadows[0].names == ("pca0", "pca1")
-    np.testing.assert_allclose(numbers.shadows[0].rows, model[0].transform(X))
+    assert numbers.projections[0].names == ("pca0", "pca1")
+    np.testing.assert_allclose(numbers.projections[0].rows, model[0].transform(X))
     assert numbers.survey.unusual[0].normal == {}
 
 
-def test_smooth_levels_are_exact_at_the_slider(fitted, survey):
+def test_interpolated_levels_are_exact_at_the_slider(fitted, survey):
     numbers = report_numbers(fitted, survey)
-    np.testing.assert_allclose(smooth_levels(numbers, numbers.offsets), numbers.masses, rtol=1e-12)
-    levels = smooth_levels(numbers, np.array([1.0, numbers.offsets[0] * 1.01, numbers.offsets[-1] * 0.5, 0.0]))
+    np.testing.assert_allclose(interpolated_levels(numbers, numbers.offsets), numbers.masses, rtol=1e-12)
+    levels = interpolated_levels(numbers, np.array([1.0, numbers.offsets[0] * 1.01, numbers.offsets[-1] * 0.5, 0.0]))
     assert (np.diff(levels) >= 0).all()
     assert levels[-1] > 1.0
 
@@ -132,33 +132,35 @@ def test_any_mass(mass):
 def test_a_row_far_out_does_not_shrink_the_picture():
     model = MinimumVolumeSet(sigma=0.3, random_state=0).fit(two_moons(300, random_state=0))
     rows = np.vstack([two_moons(200, random_state=1), [[1e6, 0.0]]])
-    shadow = numbers_about(model, rows).shadows[0]
-    assert shadow.x[-1] < 10
-    assert shadow.rows[-1, 0] == shadow.x[-1]  # on the edge
-    np.testing.assert_array_equal(shadow.rows[:-1], rows[:-1])
+    projection = numbers_about(model, rows).projections[0]
+    assert projection.x[-1] < 10
+    assert projection.rows[-1, 0] == projection.x[-1]  # on the edge
+    np.testing.assert_array_equal(projection.rows[:-1], rows[:-1])
 
 
-def test_steps_that_bend_columns_are_followed():
+def test_nonlinear_steps_are_applied_to_the_grid():
     rng = np.random.default_rng(0)
     X = rng.lognormal(size=(400, 3))
     model = make_pipeline(FunctionTransformer(np.log), MinimumVolumeSet(sigma=1.0, random_state=0)).fit(X)
     numbers = numbers_about(model, X[:50])
-    shadow = numbers.shadows[0]
-    assert shadow.names == ("x0", "x1")
+    projection = numbers.projections[0]
+    assert projection.names == ("x0", "x1")
     inside = X[:50][numbers.survey.sample.scores >= numbers.offsets[-1]]
-    completed = np.column_stack([np.full(len(inside), shadow.x[30]), np.full(len(inside), shadow.y[40]), inside[:, 2]])
-    np.testing.assert_allclose(shadow.scores[40, 30], model.score_samples(completed).max(), rtol=1e-9)
-    assert numbers.survey.unusual[0].normal == {}  # this step claims to be undone by doing nothing
+    completed = np.column_stack(
+        [np.full(len(inside), projection.x[30]), np.full(len(inside), projection.y[40]), inside[:, 2]]
+    )
+    np.testing.assert_allclose(projection.scores[40, 30], model.score_samples(completed).max(), rtol=1e-9)
+    assert numbers.survey.unusual[0].normal == {}  # this step has no true inverse
 
 
 def test_a_single_principal_component():
     X = paper_mixture(3).sample(300, random_state=0)
     model = make_pipeline(PCA(1), MinimumVolumeSet(sigma=1.0, random_state=0)).fit(X)
-    shadow = numbers_about(model, X).shadows[0]
-    assert shadow.names == ("pca0", "row")
-    np.testing.assert_allclose(shadow.scores[0], model[-1].score_samples(shadow.x[:, np.newaxis]))
+    projection = numbers_about(model, X).projections[0]
+    assert projection.names == ("pca0", "row")
+    np.testing.assert_allclose(projection.scores[0], model[-1].score_samples(projection.x[:, np.newaxis]))
 
 
-def test_a_set_that_holds_everything_has_no_border():
+def test_a_set_with_offset_zero_has_no_border():
     numbers = SimpleNamespace(masses=np.array([0.9, 0.99]), offsets=np.array([0.1, 0.0]))
-    np.testing.assert_allclose(smooth_levels(numbers, np.array([0.1, 0.0])), [0.9, 0.99])
+    np.testing.assert_allclose(interpolated_levels(numbers, np.array([0.1, 0.0])), [0.9, 0.99])

@@ -1,23 +1,28 @@
 from __future__ import annotations
 
+import base64
 import json
 import re
 
 import numpy as np
 import pytest
 
-from mvset.report.page import page_about
+from mvset import MinimumVolumeSet
+from mvset.estimators.pipeline import FittedModel
+from mvset.report.page import render_page
+from mvset.report.write import report_survey
+from mvset.summaries.bandwidths import BandwidthComparison
 
 NAME = "&lt;script&gt;alert(1)&lt;/script&gt;"
 
 
 @pytest.fixture(scope="module")
 def page(fitted, survey):
-    return page_about(fitted, survey, title="<b>today</b>", n_dropped=7)
+    return render_page(fitted, survey, title="<b>today</b>", n_dropped=7)
 
 
-def test_what_comes_from_the_data_is_escaped(page):
-    assert "<title>What is normal: &lt;b&gt;today&lt;/b&gt;</title>" in page
+def test_text_from_the_data_is_escaped(page):
+    assert "<title>Anomaly report: &lt;b&gt;today&lt;/b&gt;</title>" in page
     assert "<script>alert" not in page
     assert f"{NAME} " in page  # in the explanations
     assert "<b>299</b>" not in page
@@ -28,15 +33,16 @@ def test_what_comes_from_the_data_is_escaped(page):
 def test_the_headline(page, survey):
     text = re.sub(r"<[^>]*>|\s+", " ", page.split('<section class="headline')[1].split("</section>")[0])
     text = re.sub(r" +", " ", text)
-    assert "These rows are not like those of the fit" in text
+    assert "Drift: these rows differ from the training rows" in text
+    assert "raise such an alarm about once in 100." in text  # "split" mode has no guarantee
     assert f"{survey.drift.n_outside} of 300 rows outside" in text
-    assert "5.00% expected of normal rows, 2." in text
+    assert "5.00% expected for normal rows, 2." in text
     assert "7 rows were left out for missing values" in text
 
 
-def test_what_was_done(page):
-    for told in ("StandardScaler → MinimumVolumeSet", "random_state", "mvset 0.", "scikit-learn", "nu"):
-        assert told in page
+def test_settings(page):
+    for text in ("StandardScaler → MinimumVolumeSet", "random_state", "mvset 0.", "scikit-learn", "nu"):
+        assert text in page
 
 
 def test_it_needs_no_network(page):
@@ -44,16 +50,42 @@ def test_it_needs_no_network(page):
     assert "default-src 'none'" in page
 
 
-def test_what_the_slider_moves(page, fitted, survey, rows):
-    moving = json.loads(page.split('id="moving">')[1].split("</script>")[0])
+def test_slider_data(page, fitted, survey, rows):
+    slider = json.loads(page.split('id="slider-data">')[1].split("</script>")[0])
     prepared = fitted.prepared(rows)
-    for mass, stop in zip(moving["masses"], moving["stops"], strict=True):
-        assert stop["outside"] == str(np.sum(fitted.sets.predict(prepared, mass=mass) == -1))
-    assert moving["scores"] == fitted.sets.score_samples(prepared).tolist()
+    for mass, stop in zip(slider["masses"], slider["stops"], strict=True):
+        assert stop["outside"] == str(np.sum(fitted.estimator.predict(prepared, mass=mass) == -1))
+    assert slider["scores"] == fitted.estimator.score_samples(prepared).tolist()
 
 
 def test_without_javascript_there_are_pictures_and_a_table(page):
-    still = "".join(re.findall(r"<noscript>(.*?)</noscript>", page, re.DOTALL))
-    assert still.count('src="data:image/png;base64,') == 4
-    assert "<th>rows outside</th>" in still
-    assert "<td>0.95</td>" in still
+    static = "".join(re.findall(r"<noscript>(.*?)</noscript>", page, re.DOTALL))
+    assert static.count('src="data:image/png;base64,') == 4
+    assert "<th>rows outside</th>" in static
+    assert "<td>0.95</td>" in static
+
+
+def test_texts_depend_on_the_calibration_mode(fitted, survey, rows):
+    training = np.random.default_rng(0).normal(size=(500, 3))
+    model = FittedModel.of(MinimumVolumeSet(sigma=1.0, calibration="conformal", random_state=0).fit(training))
+    conformal = report_survey(model, 0.95)
+    X = rows.to_numpy() / [1.0, 10.0, 100.0] + 1.0
+    conformal.add(X, conformal.score(X), np.arange(len(X)), lambda selected: [{} for _ in selected])
+    text = render_page(model, conformal.result())
+    assert "raise such an alarm at most once in 100." in text
+    assert "rows reserved for calibration" in text
+    assert "below a level of 0.8" not in text
+    assert "below a level of 0.8" in render_page(fitted, survey)
+
+
+def test_error_bars_of_the_bandwidths_are_standard_errors(page, fitted):
+    figures = json.loads(page.split('id="figures">')[1].split("</script>")[0])
+    compared = BandwidthComparison.of(fitted.estimator.selection_)
+    drawn = figures["bandwidths"]["data"][0]["error_y"]["array"]
+    np.testing.assert_allclose(_decoded(drawn), compared.errors)
+    assert "Error bars are ± one standard error." in page
+
+
+def _decoded(array):
+    """A plotly array: a list, or base64 data."""
+    return np.frombuffer(base64.b64decode(array["bdata"]), array["dtype"]) if isinstance(array, dict) else array

@@ -22,7 +22,7 @@ def test_a_hundred_thousand_rows_make_a_small_file(tmp_path):
     write_report(model, two_moons(100_000, random_state=1), tmp_path / "report.html", title="moons")
     page = (tmp_path / "report.html").read_text()
     assert (tmp_path / "report.html").stat().st_size < 8e6
-    assert "Drawn is a random sample of 1\u2009500 of 100\u2009000 rows" in page
+    assert "The panels show a random sample of 1\u2009500 of 100\u2009000 rows" in page
 
 
 def test_frames_are_checked_by_name(model, rows, tmp_path):
@@ -33,7 +33,7 @@ def test_frames_are_checked_by_name(model, rows, tmp_path):
 
 
 @pytest.mark.parametrize("mass", [0.0, 1.0, "a"])
-def test_a_mass_that_is_none(model, rows, tmp_path, mass):
+def test_an_invalid_mass(model, rows, tmp_path, mass):
     with pytest.raises(ValueError, match="mass must be a number strictly between 0 and 1"):
         write_report(model, rows, tmp_path / "report.html", mass=mass)
 
@@ -56,10 +56,10 @@ def test_steps_that_cannot_be_undone(tmp_path):
     X = two_moons(300, random_state=0)
     model = make_pipeline(SimpleImputer(), MinimumVolumeSet(sigma=0.3, random_state=0)).fit(X)
     write_report(model, two_moons(100, random_state=1), tmp_path / "report.html")
-    assert "what is normal around it" in (tmp_path / "report.html").read_text()
+    assert "the normal range nearby" in (tmp_path / "report.html").read_text()
 
 
-def test_names_that_look_like_mathematics(tmp_path):
+def test_names_with_dollar_signs(tmp_path):
     X = pd.DataFrame(two_moons(300, random_state=0), columns=["$_$", r"cost ($) of \\x ($)"])
     model = MinimumVolumeSet(sigma=0.3, random_state=0).fit(X)
     write_report(model, X, tmp_path / "report.html")
@@ -75,12 +75,12 @@ def test_another_estimator_is_refused_by_name(tmp_path):
 
 @pytest.mark.parametrize("calibration", ["split", "conformal"])
 def test_normal_rows_fill_bars_within_the_band(calibration):
-    # Many rows judged by few calibration rows: these leave the bars open, not the rows.
+    # Many rows but few calibration rows: the sampling error of the latter dominates.
     model = MinimumVolumeSet(sigma=0.4, calibration=calibration, random_state=0).fit(two_moons(600, random_state=0))
     fitted = FittedModel.of(model)
     survey = report_survey(fitted, 0.95)
     rows = two_moons(50_000, random_state=1)
-    survey.add(rows, survey.judge(rows), np.arange(len(rows)), lambda chosen: [{} for _ in chosen])
+    survey.add(rows, survey.score(rows), np.arange(len(rows)), lambda selected: [{} for _ in selected])
     numbers = report_numbers(fitted, survey.result())
     low, high = numbers.level_chance
     within = (numbers.level_shares >= low) & (numbers.level_shares <= high)

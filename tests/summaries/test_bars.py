@@ -39,5 +39,5 @@ def test_as_many_bars_as_stated_are_within_chance(n_calibration):
             rows = np.searchsorted(np.sort(rng.uniform(size=n_calibration)), rows) / n_calibration
         heights = bar_heights(rows, edges)
         within.append((low <= heights) & (heights <= high))
-    # Discrete laws cover more than 95 %, and the number of calibration rows between edges is rounded.
+    # Discrete distributions cover more than 95 %, and the number of calibration rows between edges is rounded.
     assert 0.94 < np.mean(within) < 0.985

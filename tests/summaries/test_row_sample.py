@@ -13,7 +13,7 @@ def sampled(rows, size, seed=0, batches=()):
     return sample.rows()
 
 
-def test_all_rows_where_they_are_no_more():
+def test_all_rows_if_there_are_few():
     rows = np.arange(20.0).reshape(10, 2)
     for size in (10, 11, 1000):
         np.testing.assert_array_equal(sampled(rows, size, batches=[3]), rows)
@@ -34,7 +34,7 @@ def test_rows_stay_in_their_order_and_the_seed_decides_which():
     assert (first != other).any()
 
 
-def test_every_row_has_the_same_chance():
+def test_every_row_has_the_same_probability():
     n_draws, size = 4000, 5
     rows = np.arange(20.0)[:, np.newaxis]
     drawn = np.concatenate([sampled(rows, size, seed, batches=[3, 4, 11])[:, 0] for seed in range(n_draws)])
@@ -51,5 +51,5 @@ def test_memory_does_not_grow_with_the_rows():
         assert sum(map(len, sample._rows)) <= 47
 
 
-def test_no_rows_can_be_asked_for():
+def test_an_empty_sample():
     assert sampled(np.zeros((9, 2)), 0).shape == (0, 2)

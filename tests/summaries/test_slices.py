@@ -31,13 +31,13 @@ def test_pairs_by_default():
         ([("load", 0)], "The two columns of a pair must differ"),
     ],
 )
-def test_pairs_that_are_none_get_a_sentence(features, message):
+def test_invalid_pairs_are_refused(features, message):
     with pytest.raises(ValueError, match=message):
         column_pairs(features, NAMES)
 
 
 def test_one_column_has_no_pairs():
-    with pytest.raises(ValueError, match="no two columns"):
+    with pytest.raises(ValueError, match="At least two columns are needed"):
         column_pairs(None, ["load"])
 
 
@@ -52,7 +52,7 @@ def test_the_other_columns_are_fixed_at_their_medians_if_these_are_inside():
     assert words == "Slice: other columns at their medians"
     centre, words = anchor(first_column, rows, None, 1.5)
     assert_array_equal(centre, rows[2])
-    assert words == "Slice: other columns as in the innermost row"
+    assert words == "Slice: other columns as in the top-scoring row"
 
 
 def test_the_other_columns_are_fixed_where_asked():
@@ -81,7 +81,7 @@ def test_a_constant_column_gets_a_range():
     assert_array_equal(plane.x, [-1.0, 0.0, 1.0])
 
 
-def test_columns_stand_for_their_pairs():
+def test_a_list_of_columns_gives_all_their_pairs():
     names = ["load", "speed", "pressure", "flow"]
     assert column_pairs(["load", "flow"], names) == [(0, 3)]
     assert column_pairs([0, "flow", 2], names) == [(0, 3), (0, 2), (3, 2)]

@@ -30,22 +30,22 @@ def surveyed(pipeline, X, cuts=(), mass=0.95, **options):
     model = FittedModel.of(pipeline)
     survey = Survey(model, mass, **options)
     for numbers in np.split(np.arange(len(X)), cuts):
-        judged = survey.judge(X[numbers])
+        scored = survey.score(X[numbers])
         survey.add(
-            X[numbers], judged, numbers, lambda chosen, numbers=numbers: [{"id": int(numbers[i])} for i in chosen]
+            X[numbers], scored, numbers, lambda selected, numbers=numbers: [{"id": int(numbers[i])} for i in selected]
         )
     return survey.result()
 
 
-def test_rows_are_judged_as_the_model_does(pipeline):
-    judged = Survey(FittedModel.of(pipeline), 0.9).judge(NEW)
+def test_rows_are_scored_as_by_the_model(pipeline):
+    scored = Survey(FittedModel.of(pipeline), 0.9).score(NEW)
     prepared, sets = pipeline[:-1].transform(NEW), pipeline[-1]
-    np.testing.assert_array_equal(judged.scores, sets.score_samples(prepared))
-    np.testing.assert_array_equal(judged.levels, sets.level(prepared))
-    np.testing.assert_array_equal(judged.inside, sets.predict(prepared, 0.9) == 1)
-    np.testing.assert_array_equal(judged.contributions(), sets.explain(prepared))
-    np.testing.assert_array_equal(judged.top_features(), np.abs(sets.explain(prepared)).argmax(axis=1))
-    np.testing.assert_array_equal(judged.contributions([3, 5]), sets.explain(prepared)[[3, 5]])
+    np.testing.assert_array_equal(scored.scores, sets.score_samples(prepared))
+    np.testing.assert_array_equal(scored.levels, sets.level(prepared))
+    np.testing.assert_array_equal(scored.inside, sets.predict(prepared, 0.9) == 1)
+    np.testing.assert_array_equal(scored.contributions(), sets.explain(prepared))
+    np.testing.assert_array_equal(scored.top_features(), np.abs(sets.explain(prepared)).argmax(axis=1))
+    np.testing.assert_array_equal(scored.contributions([3, 5]), sets.explain(prepared)[[3, 5]])
 
 
 def test_counts_are_those_of_predict(pipeline):
@@ -84,7 +84,7 @@ def test_the_most_unusual_rows_have_the_least_scores_and_among_zeros_are_the_fur
     assert [row.score for row in result.unusual[:2]] == [0.0, 0.0]
 
 
-def test_an_unusual_row_says_why(pipeline):
+def test_an_unusual_row_is_explained(pipeline):
     row = surveyed(pipeline, NEW, n_unusual=2).unusual[1]
     assert row.row == 301
     assert row.level == 1.0

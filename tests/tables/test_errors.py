@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mvset.tables.errors import excluding, listed
+from mvset.tables.errors import exclude_option, quoted
 from mvset.tables.reading import split_names
 
 
@@ -15,15 +15,15 @@ from mvset.tables.reading import split_names
         ([""], "--exclude ''"),
     ],
 )
-def test_the_option_is_as_it_is_typed(names, option):
-    assert excluding(names) == option
+def test_the_option_can_be_pasted_into_a_shell(names, option):
+    assert exclude_option(names) == option
 
 
-def test_the_option_names_what_it_shall():
+def test_options_are_split_into_column_names():
     names = ["a,b", "c", "d"]
     assert split_names(["a,b", "c"], names) == ["a,b", "c"]
     assert split_names(["c,d", "d"], names) == ["c", "d"]
 
 
 def test_names_are_quoted():
-    assert listed(["a", "b\nc"]) == r"'a', 'b\nc'"
+    assert quoted(["a", "b\nc"]) == r"'a', 'b\nc'"

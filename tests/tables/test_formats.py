@@ -98,7 +98,7 @@ def test_batches_are_small_and_shares_grow_to_one(tmp_path, monkeypatch, suffix)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".ndjson"])
-def test_what_a_file_begins_with_does_not_decide(tmp_path, monkeypatch, suffix):
+def test_types_do_not_depend_on_the_first_block(tmp_path, monkeypatch, suffix):
     monkeypatch.setattr(formats, "_BLOCK", 500)
     values = [None] * 300 + [1] * 300 + [0.5] * 10
     lines = ["a,b"] if suffix == ".csv" else []
@@ -141,12 +141,12 @@ BAD_CSV = {
     "utf-16": ("a,b\n1,2\n".encode("utf-16"), NOT_UTF8),
     "hexadecimal": (
         "a,b\n0x10,2\n",
-        "Column 'a' of {path} has '0x10', which is not a number: mend it, or leave the column out of the fit with "
+        "Column 'a' of {path} has '0x10', which is not a number: correct it, or exclude the column from the fit with "
         "--exclude a.",
     ),
     "open quote": (
         'a,b,c d\n1,2,x\n3,4,"y\n5,6,z\n',
-        "{path}: a quotation mark in column 'c d' is never closed: mend it.",
+        "{path}: unclosed quotation mark in column 'c d': correct the file.",
     ),
     "not gzip": ("a,b\n1,2\n", "{path} cannot be read: zlib inflate failed: incorrect header check."),
     "truncated gzip": (gzip.compress(b"a,b\n1,2\n")[:-12], "{path} cannot be read: Truncated compressed stream."),
@@ -161,14 +161,14 @@ def test_csv_that_cannot_be_read_is_named(tmp_path, name):
 
 def test_text_far_down_is_named_with_its_column(tmp_path, monkeypatch):
     monkeypatch.setattr(formats, "_BLOCK", 500)
-    said = "which is not a number: mend it, or leave the column out of the fit with --exclude b."
+    said = "which is not a number: correct it, or exclude the column from the fit with --exclude b."
     csv = write(tmp_path / "t.csv", "x,a,b\n" + "y,1,2\n" * 1000 + "y,1,oops\n")
     refused(csv, "Column 'b' of {path} has 'oops', " + said)
     ndjson = write(tmp_path / "t.ndjson", '{"a": 1, "b": 2}\n' * 1000 + '{"a": 1, "b": "oops"}\n')
     refused(ndjson, "Column 'b' of {path} has a string, " + said)
 
 
-def test_text_that_is_passed_on_must_be_utf8(tmp_path):
+def test_text_that_is_kept_must_be_utf8(tmp_path):
     file = write(tmp_path / "t.csv", "a,b\n1,ä\n".encode("latin-1"))
     wanted = pa.schema([("b", pa.string())])
     refused(file, "Column 'b' of {path} is not UTF-8 text: save the file with that encoding.", wanted)
@@ -191,15 +191,15 @@ def test_ndjson_that_cannot_be_read_is_named(tmp_path, name):
 @pytest.mark.parametrize(
     ("later", "said"),
     [
-        ('"x"', "Column 'id' of {path} has a number here, a string there: mend it."),
+        ('"x"', "Column 'id' of {path} mixes number and string values: use one type."),
         (
             "0.5",
-            "--keep: values of {path} are not of one kind, in one of 'id': Failed to convert JSON to int64, couldn't "
+            "--keep: one of the columns 'id' of {path} has mixed types: Failed to convert JSON to int64, couldn't "
             "parse:0.5.",
         ),
     ],
 )
-def test_ndjson_values_that_are_passed_on_must_be_of_one_kind(tmp_path, monkeypatch, later, said):
+def test_ndjson_values_that_are_kept_must_have_one_type(tmp_path, monkeypatch, later, said):
     monkeypatch.setattr(formats, "_BLOCK", 500)
     file = write(tmp_path / "t.ndjson", '{"id": 1}\n' * 500 + f'{{"id": {later}}}\n')
     refused(file, said, pa.schema([("id", pa.int64())]))
@@ -231,13 +231,13 @@ def test_a_file_that_cannot_be_opened_is_named(tmp_path):
         assert error.value.strerror == "No such file or directory"
 
 
-def test_text_is_passed_on_as_it_stands(tmp_path):
-    assert CsvFile(tmp_path).verbatim(pa.int64()) == pa.string()
-    assert NdjsonFile(tmp_path).verbatim(pa.timestamp("s")) == pa.string()
-    assert NdjsonFile(tmp_path).verbatim(pa.null()) == pa.string()
-    assert NdjsonFile(tmp_path).verbatim(pa.int64()) == pa.int64()
-    assert ParquetFile(tmp_path).verbatim(pa.timestamp("us")) == pa.timestamp("us")
-    assert ParquetFile(tmp_path).verbatim(pa.dictionary(pa.int8(), pa.string())) == pa.string()
+def test_types_of_columns_that_are_copied_unchanged(tmp_path):
+    assert CsvFile(tmp_path).unchanged_type(pa.int64()) == pa.string()
+    assert NdjsonFile(tmp_path).unchanged_type(pa.timestamp("s")) == pa.string()
+    assert NdjsonFile(tmp_path).unchanged_type(pa.null()) == pa.string()
+    assert NdjsonFile(tmp_path).unchanged_type(pa.int64()) == pa.int64()
+    assert ParquetFile(tmp_path).unchanged_type(pa.timestamp("us")) == pa.timestamp("us")
+    assert ParquetFile(tmp_path).unchanged_type(pa.dictionary(pa.int8(), pa.string())) == pa.string()
 
 
 def test_an_empty_line_in_a_single_column_is_a_missing_value(tmp_path):
@@ -254,7 +254,7 @@ def test_true_and_false_are_numbers(tmp_path):
     assert rows(file) == [{"a": 1.0, "b": 2.5}, {"a": 0.0, "b": -4.0}]
 
 
-def test_what_was_read_is_not_kept(tmp_path):
+def test_batches_are_released(tmp_path):
     table = pa.table({"a": np.random.default_rng(0).normal(size=600_000), "b": np.zeros(600_000)})
     pa.parquet.write_table(table, tmp_path / "t.parquet", row_group_size=20_000, compression="none")
     before = pa.total_allocated_bytes()

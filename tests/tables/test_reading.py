@@ -10,7 +10,7 @@ import pytest
 
 from mvset.tables import formats
 from mvset.tables.errors import TableError
-from mvset.tables.reading import TableReader, check_numeric, chosen_columns
+from mvset.tables.reading import TableReader, check_numeric, selected_columns
 from mvset.tables.sources import table_files
 
 
@@ -24,14 +24,14 @@ def test_files_are_one_table_whatever_the_order_of_their_columns(tmp_path):
     pa.csv.write_csv(pa.table({"b": [5.5], "x": ["y"], "a": [6]}), tmp_path / "2.csv")
     reader = TableReader([first, *table_files([str(tmp_path / "2.csv")])], ["a", "b"])
     batches = list(reader.batches())
-    assert reader.in_other_order
+    assert reader.reordered
     assert np.concatenate([batch.rows for batch in batches]).tolist() == [[1, 3.5], [2, 4.5], [6, 5.5]]
     assert np.concatenate([batch.numbers for batch in batches]).tolist() == [0, 1, 2]
     assert [batch.table for batch in batches] == [str(tmp_path / "1.parquet"), str(tmp_path / "2.csv")]
     assert (reader.n_rows, reader.n_dropped) == (3, 0)
 
 
-def test_a_batch_with_nothing_whole_in_it_is_passed_over(tmp_path, monkeypatch):
+def test_a_batch_without_complete_rows_is_skipped(tmp_path, monkeypatch):
     monkeypatch.setattr(formats, "_BATCH", 10)
     values = np.r_[np.full(30, np.nan), np.arange(5.0)]
     reader = TableReader([parquet(tmp_path / "t.parquet", a=values, id=np.arange(35))], ["a"], ["id"], True)
@@ -54,7 +54,7 @@ def test_rows_with_missing_and_infinite_values_are_dropped_on_demand(tmp_path, k
 def test_missing_values_far_down_are_counted_so_far(tmp_path, monkeypatch):
     monkeypatch.setattr(formats, "_BATCH", 10)
     file = parquet(tmp_path / "t.parquet", a=[1.0] * 15 + [None] + [1.0] * 9)
-    with pytest.raises(TableError, match=r"in 'a' \(1\), in 1 of the first 20 rows\. Leave such rows out with --drop"):
+    with pytest.raises(TableError, match=r"in 'a' \(1\), in 1 of the first 20 rows\. Drop such rows with --drop"):
         list(TableReader([file], ["a"]).batches())
 
 
@@ -67,7 +67,7 @@ def test_progress_ends_at_one_over_all_files(tmp_path):
     assert shares[-1] == pytest.approx(1.0)
 
 
-def test_what_is_kept_has_its_type_or_is_text_where_files_disagree(tmp_path):
+def test_kept_columns_have_their_type_or_are_text_if_files_disagree(tmp_path):
     one = parquet(tmp_path / "1.parquet", a=[1.0], id=[7], day=[datetime.date(2026, 1, 2)])
     two = parquet(tmp_path / "2.parquet", a=[1.0], id=[1.5], day=[datetime.date(2026, 1, 3)])
     (tmp_path / "3.csv").write_text("a,id,day\n1,007,x\n")
@@ -82,12 +82,12 @@ def test_what_is_kept_has_its_type_or_is_text_where_files_disagree(tmp_path):
 def test_every_file_is_checked_before_the_first_is_read(tmp_path):
     one = parquet(tmp_path / "1.parquet", a=[1.0])
     with pytest.raises(
-        TableError, match=r"2\.parquet has no column 'a'; it has 'b'\. Rename it, or fit without: --exc"
+        TableError, match=r"2\.parquet has no column 'a'; it has 'b'\. Rename a column, or fit without it: --exc"
     ):
         TableReader([one, parquet(tmp_path / "2.parquet", b=[1.0])], ["a"])
-    with pytest.raises(TableError, match=r"3\.parquet: not numeric: 'a' \(string\)\. Leave them out of the fit with"):
+    with pytest.raises(TableError, match=r"3\.parquet: not numeric: 'a' \(string\)\. Exclude them from the fit with"):
         TableReader([one, parquet(tmp_path / "3.parquet", a=["x"])], ["a"])
-    with pytest.raises(TableError, match=r"has no column 'id'; it has 'a'\. Mend --keep\."):
+    with pytest.raises(TableError, match=r"has no column 'id'; it has 'a'\. Correct --keep\."):
         TableReader([one], ["a"], ["id"])
 
 
@@ -103,15 +103,15 @@ def test_every_file_is_checked_before_the_first_is_read(tmp_path):
         pa.array(["x"]).dictionary_encode(),
     ],
 )
-def test_what_is_no_number_is_refused(tmp_path, values):
+def test_columns_that_are_not_numeric_are_refused(tmp_path, values):
     file = parquet(tmp_path / "t.parquet", a=[1.0], b=values)
-    with pytest.raises(TableError, match=r"t\.parquet: not numeric: 'b' \(.+\)\. Leave them out of the fit with --ex"):
+    with pytest.raises(TableError, match=r"t\.parquet: not numeric: 'b' \(.+\)\. Exclude them from the fit with --ex"):
         check_numeric(file, file.schema(), ["a", "b"])
 
 
-def test_columns_are_chosen_by_name_or_by_leaving_out(tmp_path):
+def test_columns_are_selected_or_excluded_by_name(tmp_path):
     file = parquet(tmp_path / "t.parquet", a=[1.0], b=[1.0], **{"c,d": [1.0]})
-    assert chosen_columns(file, [], []) == ["a", "b", "c,d"]
-    assert chosen_columns(file, ["c,d", "a"], []) == ["c,d", "a"]
-    assert chosen_columns(file, [], ["a,b"]) == ["c,d"]
-    assert chosen_columns(file, ["b,a"], ["a"]) == ["b"]
+    assert selected_columns(file, [], []) == ["a", "b", "c,d"]
+    assert selected_columns(file, ["c,d", "a"], []) == ["c,d", "a"]
+    assert selected_columns(file, [], ["a,b"]) == ["c,d"]
+    assert selected_columns(file, ["b,a"], ["a"]) == ["b"]

@@ -45,9 +45,9 @@ def test_results_and_survey_agree_with_the_model(model, new, tmp_path, monkeypat
     result = scored(model, tmp_path, tmp_path / "s.parquet")
     written = pa.parquet.read_table(tmp_path / "s.parquet")
     prepared = model.prepared(new)
-    assert written["inside"].to_pylist() == (model.sets.predict(prepared, 0.9) == 1).tolist()
-    np.testing.assert_array_equal(written["level"], model.sets.level(prepared))
-    assert result.drift == model.sets.check_drift(prepared, mass=0.9, false_alarm_rate=0.01)
+    assert written["inside"].to_pylist() == (model.estimator.predict(prepared, 0.9) == 1).tolist()
+    np.testing.assert_array_equal(written["level"], model.estimator.level(prepared))
+    assert result.drift == model.estimator.check_drift(prepared, mass=0.9, false_alarm_rate=0.01)
     assert result.drift.n_outside == written["inside"].to_pylist().count(False)
     progress: list[float] = []
     again = scored(model, tmp_path, tmp_path / "outside.csv", only_outside=True, on_progress=progress.append)

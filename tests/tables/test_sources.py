@@ -33,7 +33,7 @@ def names(*given):
     return [str(file.path) for file in table_files(given)]
 
 
-def test_a_folder_gives_its_tables_but_hidden_ones(tree):
+def test_a_folder_gives_its_tables_except_hidden_ones(tree):
     assert names("data") == ["data/a.CSV", "data/b.csv", "data/deep/z.parquet", "data/p[1].csv"]
 
 
@@ -43,7 +43,7 @@ def test_a_pattern_gives_files_and_folders_by_name(tree):
     assert names("d*") == names("data")
 
 
-def test_a_name_with_brackets_is_no_pattern(tree):
+def test_an_existing_file_with_brackets_is_not_a_pattern(tree):
     assert names("data/p[1].csv") == ["data/p[1].csv"]
 
 
@@ -53,7 +53,7 @@ def test_files_come_in_the_order_named(tree):
 
 @pytest.mark.parametrize("twice", [("data/b.csv", "data/b.csv"), ("data", "data/../data/b.csv")])
 def test_a_file_named_twice_is_refused(tree, twice):
-    with pytest.raises(TableError, match=r"b\.csv is named twice: its rows would count double\."):
+    with pytest.raises(TableError, match=r"b\.csv is given twice: its rows would be counted twice\."):
         table_files(twice)
 
 
@@ -62,11 +62,11 @@ def test_a_file_named_twice_is_refused(tree, twice):
     [
         ("data/none.csv", "There is no file data/none.csv."),
         ("data/*.feather", "There is no file data/*.feather."),
-        ("empty", "There is no table in the folder empty. Formats: .csv, "),
-        ("data/readme.md", "data/readme.md: tables are known by the end of their names, and this is none of .csv, "),
+        ("empty", "The folder empty contains no table. Supported extensions: .csv, "),
+        ("data/readme.md", "data/readme.md: unknown file extension. Supported extensions: .csv, "),
     ],
 )
-def test_what_is_no_table_is_refused(tree, name, said):
+def test_missing_and_unknown_files_are_refused(tree, name, said):
     Path("empty").mkdir()
     with pytest.raises(TableError, match=f"^{re.escape(said)}"):
         table_files([name])
@@ -89,5 +89,5 @@ def test_what_is_no_table_is_refused(tree, name, said):
         (".csv", None),
     ],
 )
-def test_names_tell_the_format(name, kind):
+def test_formats_by_extension(name, kind):
     assert format_of(Path(name)) is kind

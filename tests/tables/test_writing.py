@@ -37,7 +37,7 @@ def read(path):
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_what_is_read_is_what_was_written(tmp_path, suffix):
+def test_files_read_back_as_written(tmp_path, suffix):
     write(tmp_path / f"t{suffix}", TABLE)
     assert read(tmp_path / f"t{suffix}").equals(TABLE)
     assert [path.name for path in tmp_path.iterdir()] == [f"t{suffix}"]
@@ -45,7 +45,7 @@ def test_what_is_read_is_what_was_written(tmp_path, suffix):
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
-def test_half_a_file_is_none_and_the_old_one_stays(tmp_path, suffix, error):
+def test_a_failed_write_keeps_the_old_file(tmp_path, suffix, error):
     path = tmp_path / f"t{suffix}"
     path.write_text("old")
 
@@ -59,7 +59,9 @@ def test_half_a_file_is_none_and_the_old_one_stays(tmp_path, suffix, error):
 
 
 def test_an_unknown_format_is_refused(tmp_path):
-    with pytest.raises(TableError, match=r"t\.xlsx: results are written as one of \.parquet, \.pq, \.csv, "):
+    with pytest.raises(
+        TableError, match=r"t\.xlsx: unknown file extension\. Results can be written as \.parquet, \.pq, \.csv, "
+    ):
         write(tmp_path / "t.xlsx", TABLE)
 
 
@@ -67,15 +69,15 @@ def test_an_unknown_format_is_refused(tmp_path):
     ("suffix", "values", "kind"),
     [(".csv", [{"x": 1}], "struct<x: int64>"), (".csv", [b"x"], "binary"), (".ndjson", [b"x"], "binary")],
 )
-def test_what_a_format_cannot_hold_is_named(tmp_path, suffix, values, kind):
+def test_columns_that_a_format_cannot_store_are_named(tmp_path, suffix, values, kind):
     with pytest.raises(TableError) as error:
         write(tmp_path / f"t{suffix}", pa.table({"a": values}))
-    said = f"--keep: {tmp_path / 't'}{suffix} has no way to hold 'a' ({kind}): write .parquet or .feather."
+    said = f"--keep: {tmp_path / 't'}{suffix} cannot store 'a' ({kind}): write .parquet or .feather instead."
     assert str(error.value) == said
     assert list(tmp_path.iterdir()) == []
 
 
-def test_json_lines_are_valid_whatever_is_in_them(tmp_path):
+def test_json_lines_are_valid_for_all_values(tmp_path):
     day = datetime.datetime(2026, 1, 2, 3)
     table = pa.table({"a": [math.nan, math.inf], "t": [day, None], "s": [{"x": 1}, None]})
     write(tmp_path / "t.ndjson", table)
@@ -87,7 +89,7 @@ def test_json_lines_are_valid_whatever_is_in_them(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_folder_that_is_not_there_is_said_of_the_file(tmp_path, suffix):
+def test_a_missing_folder_is_reported_with_the_file_name(tmp_path, suffix):
     path = tmp_path / "deep" / f"t{suffix}"
     with pytest.raises(FileNotFoundError) as error:
         write(path, TABLE)
@@ -95,7 +97,7 @@ def test_a_folder_that_is_not_there_is_said_of_the_file(tmp_path, suffix):
     assert error.value.strerror == "No such file or directory"
 
 
-def test_json_has_no_word_for_nan_however_deep(tmp_path):
+def test_nested_nan_is_null_in_json(tmp_path):
     table = pa.table({"x": [[1.0, float("nan")]], "y": [float("inf")]})
     write(tmp_path / "t.ndjson", table)
     assert (tmp_path / "t.ndjson").read_text() == '{"x": [1.0, null], "y": null}\n'

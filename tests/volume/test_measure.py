@@ -6,18 +6,18 @@ import pytest
 from mvset.volume.measure import VolumeEstimate, VolumeSample, inside_sets, log_volumes_at, measure
 
 
-def uniform_probe(n_points, seed=0, n_replicates=None, log_volume=0.0):
+def uniform_sample(n_points, seed=0, n_replicates=None, log_volume=0.0):
     points = np.random.default_rng(seed).uniform(size=(n_points, 1))
     return VolumeSample(points, np.full(n_points, log_volume - np.log(n_points)), n_replicates or n_points, "test")
 
 
-def test_weighted_points_measure_and_know_their_error():
+def test_weighted_points_are_unbiased_with_calibrated_standard_errors():
     """1000 draws from the density 2x on [0, 1], weighted by one over it: the length of [1/2, 1] is 1/2."""
     estimates = []
     for seed in range(300):
         x = np.sqrt(np.random.default_rng(seed).uniform(size=1000))
-        probe = VolumeSample(x[:, np.newaxis], -np.log(2 * x) - np.log(1000), 1000, "test")
-        estimates.append(measure(probe, (x >= 0.5)[:, np.newaxis]).estimate(0))
+        sample = VolumeSample(x[:, np.newaxis], -np.log(2 * x) - np.log(1000), 1000, "test")
+        estimates.append(measure(sample, (x >= 0.5)[:, np.newaxis]).estimate(0))
     values = np.array([estimate.value for estimate in estimates])
     error = np.mean([estimate.standard_error for estimate in estimates])
     assert values.mean() == pytest.approx(0.5, abs=4 * error / np.sqrt(300))
@@ -25,21 +25,21 @@ def test_weighted_points_measure_and_know_their_error():
 
 
 def test_volumes_and_their_combination():
-    probe = uniform_probe(100, log_volume=np.log(8.0))
-    inside = inside_sets(probe.points[:, 0], [0.5, 0.2])
-    volumes = measure(probe, inside, [2.0, 3.0])
-    shares = inside.mean(axis=0)
-    np.testing.assert_allclose(volumes.scaled(volumes.values), 8 * shares)
-    assert float(volumes.scaled(volumes.combination)) == pytest.approx(8 * (2 * shares[0] + 3 * shares[1]))
+    sample = uniform_sample(100, log_volume=np.log(8.0))
+    inside = inside_sets(sample.points[:, 0], [0.5, 0.2])
+    volumes = measure(sample, inside, [2.0, 3.0])
+    fractions = inside.mean(axis=0)
+    np.testing.assert_allclose(volumes.scaled(volumes.values), 8 * fractions)
+    assert float(volumes.scaled(volumes.combination)) == pytest.approx(8 * (2 * fractions[0] + 3 * fractions[1]))
     np.testing.assert_array_equal(volumes.hits, inside.sum(axis=0))
     np.testing.assert_allclose(volumes.effective_sample_sizes, inside.sum(axis=0))
     np.testing.assert_allclose(
-        volumes.scaled(volumes.standard_errors), 8 * np.sqrt(shares * (1 - shares) / 99) * 1.984 / 1.96, rtol=1e-3
+        volumes.scaled(volumes.standard_errors), 8 * np.sqrt(fractions * (1 - fractions) / 99) * 1.984 / 1.96, rtol=1e-3
     )
 
 
 def test_blocks_of_points_give_the_spread_of_their_sums():
-    """Every block holds half its points inside: as even as can be, so only a point's worth of doubt is left."""
+    """Every block has half its points inside, so the sums have no spread: the error is the weight of one point."""
     points = np.tile([[0.25], [0.75]], (20, 1))
     even = VolumeSample(points, np.full(40, -np.log(40)), 20, "test")
     assert measure(even, points > 0.5).estimate(0).standard_error == pytest.approx(1 / 40)
@@ -48,14 +48,14 @@ def test_blocks_of_points_give_the_spread_of_their_sums():
 
 
 def test_effective_sample_size_of_unequal_weights():
-    probe = VolumeSample(np.zeros((3, 1)), np.log([1.0, 1.0, 2.0]), 3, "test")
-    estimate = measure(probe, np.array([[True], [True], [True]])).estimate(0)
+    sample = VolumeSample(np.zeros((3, 1)), np.log([1.0, 1.0, 2.0]), 3, "test")
+    estimate = measure(sample, np.array([[True], [True], [True]])).estimate(0)
     assert estimate.effective_sample_size == pytest.approx(16 / 6)
 
 
-def test_no_hit_and_all_hits_leave_a_points_worth_in_doubt():
-    probe = uniform_probe(10, log_volume=np.log(3.0))
-    volumes = measure(probe, np.column_stack([np.zeros(10, bool), np.ones(10, bool)]))
+def test_without_spread_the_error_is_the_weight_of_one_point():
+    sample = uniform_sample(10, log_volume=np.log(3.0))
+    volumes = measure(sample, np.column_stack([np.zeros(10, bool), np.ones(10, bool)]))
     none, everything = volumes.estimate(0), volumes.estimate(1)
     assert (none.value, everything.value) == pytest.approx((0.0, 3.0))
     assert (none.standard_error, everything.standard_error) == pytest.approx((0.3, 0.3))
@@ -63,32 +63,32 @@ def test_no_hit_and_all_hits_leave_a_points_worth_in_doubt():
     assert none.effective_sample_size == 0.0
 
 
-def test_points_without_weight_are_no_hits():
-    probe = VolumeSample(np.zeros((4, 1)), np.array([0.0, 0.0, -np.inf, -np.inf]), 4, "test")
-    estimate = measure(probe, np.ones((4, 1), bool)).estimate(0)
+def test_points_of_weight_zero_are_no_hits():
+    sample = VolumeSample(np.zeros((4, 1)), np.array([0.0, 0.0, -np.inf, -np.inf]), 4, "test")
+    estimate = measure(sample, np.ones((4, 1), bool)).estimate(0)
     assert estimate.hits == 2
     assert estimate.value == pytest.approx(2.0)
 
 
 def test_volumes_past_the_range_of_float64_keep_their_logarithm():
-    estimate = measure(uniform_probe(10, log_volume=5000.0), np.ones((10, 1), bool)).estimate(0)
+    estimate = measure(uniform_sample(10, log_volume=5000.0), np.ones((10, 1), bool)).estimate(0)
     assert estimate.value == np.inf
     assert estimate.log_value == pytest.approx(5000.0)
-    assert measure(uniform_probe(10, log_volume=-5000.0), np.ones((10, 1), bool)).estimate(0).value == 0.0
+    assert measure(uniform_sample(10, log_volume=-5000.0), np.ones((10, 1), bool)).estimate(0).value == 0.0
 
 
 def test_log_volumes_at_many_offsets_agree_with_measure():
     rng = np.random.default_rng(0)
     scores = rng.normal(size=200)
-    probe = VolumeSample(np.zeros((200, 1)), rng.normal(size=200), 200, "test")
+    sample = VolumeSample(np.zeros((200, 1)), rng.normal(size=200), 200, "test")
     offsets = np.array([[-1.0, 0.0], [scores.min(), scores.max()]])
-    expected = [measure(probe, inside_sets(scores, o)).log_values for o in offsets]
-    np.testing.assert_allclose(log_volumes_at(probe, scores, offsets), expected)
+    expected = [measure(sample, inside_sets(scores, o)).log_values for o in offsets]
+    np.testing.assert_allclose(log_volumes_at(sample, scores, offsets), expected)
 
 
-def test_log_volumes_of_empty_sets_are_those_of_one_point():
-    probe = uniform_probe(10)
-    assert log_volumes_at(probe, np.arange(10.0), np.array([99.0]))[0] == pytest.approx(-np.log(10))
+def test_log_volume_of_an_empty_set_is_that_of_one_point():
+    sample = uniform_sample(10)
+    assert log_volumes_at(sample, np.arange(10.0), np.array([99.0]))[0] == pytest.approx(-np.log(10))
 
 
 def test_estimate_prints_with_its_error():

@@ -9,9 +9,9 @@ from shapes import Ball, closed_form
 
 
 def draw(method, name, d, n_points, seed=0):
-    X, body = closed_form(name, d, seed)
-    source = VolumeSampler(method, X, n_points, np.random.RandomState(seed))
-    return source.draw(body.contains), body
+    X, shape = closed_form(name, d, seed)
+    sampler = VolumeSampler(method, X, n_points, np.random.RandomState(seed))
+    return sampler.draw(shape.contains), shape
 
 
 @pytest.mark.parametrize(
@@ -19,23 +19,23 @@ def draw(method, name, d, n_points, seed=0):
     [("box", 8, "box"), ("importance", 2, "importance"), ("auto", 2, "box"), ("auto", 8, "importance")],
 )
 def test_method(method, d, expected):
-    probe, _ = draw(method, "ball", d, 2000)
-    assert probe.method == expected
+    sample, _ = draw(method, "ball", d, 2000)
+    assert sample.method == expected
 
 
-def test_auto_leaves_a_box_that_is_hardly_hit():
+def test_auto_switches_to_importance_sampling_when_the_box_is_hardly_hit():
     X = np.vstack([np.random.default_rng(0).normal(size=(300, 2)), [[1e4, 1e4]]])
     disc = Ball(np.zeros(2), 2.0)
-    probe = VolumeSampler("auto", X, 2000, np.random.RandomState(0)).draw(disc.contains)
-    assert probe.method == "importance"
-    volume = measure(probe, disc.contains(probe.points)[:, np.newaxis]).estimate(0)
+    sample = VolumeSampler("auto", X, 2000, np.random.RandomState(0)).draw(disc.contains)
+    assert sample.method == "importance"
+    volume = measure(sample, disc.contains(sample.points)[:, np.newaxis]).estimate(0)
     assert volume.log_value == pytest.approx(disc.log_volume, abs=5 * volume.standard_error / volume.value)
 
 
-def test_auto_adds_points_until_they_suffice():
-    probe, body = draw("auto", "ball", 8, 200)
-    assert len(probe.points) in (400, 800, 1600)
-    assert effective_sample_size(probe, body.contains) >= SUFFICIENT
+def test_auto_adds_points_until_the_effective_sample_size_suffices():
+    sample, shape = draw("auto", "ball", 8, 200)
+    assert len(sample.points) in (400, 800, 1600)
+    assert effective_sample_size(sample, shape.contains) >= SUFFICIENT
     assert len(draw("importance", "ball", 8, 200)[0].points) == 200
 
 
@@ -45,8 +45,8 @@ def test_auto_stops_at_eight_times_the_points():
     assert len(VolumeSampler("auto", X, 50, np.random.RandomState(0)).draw(nothing).points) == 400
 
 
-def test_a_share_of_the_points_is_a_rough_look():
-    X, body = closed_form("ball", 8, 0)
-    source = VolumeSampler("auto", X, 10_000, np.random.RandomState(0))
-    assert len(source.draw(body.contains, 0.1).points) == 1000
-    assert len(source.draw(body.contains).points) == 10_000
+def test_a_preliminary_sample_has_a_share_of_the_points():
+    X, shape = closed_form("ball", 8, 0)
+    sampler = VolumeSampler("auto", X, 10_000, np.random.RandomState(0))
+    assert len(sampler.draw(shape.contains, 0.1).points) == 1000
+    assert len(sampler.draw(shape.contains).points) == 10_000

@@ -1,17 +1,82 @@
-"""Step 9: one curve per bandwidth → the bandwidth of the smallest sets."""
+"""One mass-volume curve per bandwidth → the bandwidth of the smallest sets."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mvset.bandwidth.curves import BandwidthCurve
 from mvset.bandwidth.grid import RATIO
+from mvset.values import ArrayValue
+
+Array = NDArray[np.float64]
+SelectionRule = Literal["log_volume", "area"]
 
 
-def describes_masses(training_mass: float, masses: NDArray[np.float64]) -> bool:
+@dataclass(frozen=True, eq=False)
+class Selection(ArrayValue):
+    """How the bandwidth was chosen.
+
+    Attributes
+    ----------
+    criterion : {"given", "log volume", "area", "feature subsets", "middle"}
+        "log volume": the widest bandwidth whose mean log volume exceeds the least by no more than the standard error
+        of the difference. "area": the least area under the mass-volume curve, the rule of the paper. "feature subsets":
+        as "log volume", averaged over random subsets of the columns, because the effective sample size in all columns
+        was too small to compare volumes. "middle": the middle candidate, because no sample point fell into some of the
+        sets. "given": there was only one candidate.
+    reason : str
+        The same in a sentence, with the numbers.
+    volume_method : {"box", "importance"}
+        How the sample points were drawn.
+    n_points : int
+        Number of sample points.
+    effective_sample_size : float
+        Effective sample size in the largest set of the curve.
+    sigmas : ndarray of shape (n_candidates,)
+        The candidates, narrowest first.
+    values : ndarray of shape (n_candidates,)
+        What decided among them: the smoothed mean log volume, or the area. Minus infinity, or zero, where no sample
+        point fell into a set.
+    errors : ndarray of shape (n_candidates,)
+        Standard errors: of the difference to the least value over splits, or of the area over sample points.
+    eligible : ndarray of bool of shape (n_candidates,)
+        Whether each candidate meets the paper's condition on ν; the others do not compete.
+
+    Examples
+    --------
+    >>> from mvset import MinimumVolumeSet
+    >>> from mvset.datasets import paper_mixture
+    >>> selection = MinimumVolumeSet(random_state=0).fit(paper_mixture(10).sample(300, random_state=0)).selection_
+    >>> selection.criterion, selection.volume_method, selection.effective_sample_size > 1000
+    ('log volume', 'importance', True)
+    """
+
+    criterion: str
+    reason: str
+    volume_method: str
+    n_points: int
+    effective_sample_size: float
+    sigmas: Array = field(repr=False)
+    values: Array = field(repr=False)
+    errors: Array = field(repr=False)
+    eligible: NDArray[np.bool_] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Index of the best candidate, and what decided: a value and a standard error per candidate."""
+
+    best: int
+    values: Array
+    errors: Array
+
+
+def describes_masses(training_mass: float, masses: Array) -> bool:
     """The paper's condition on ν: the unshifted set holds at most α-c of the training rows (Section II-B).
 
     Where it fails the solution function says nothing about masses this high.
@@ -19,16 +84,29 @@ def describes_masses(training_mass: float, masses: NDArray[np.float64]) -> bool:
     return bool(training_mass <= masses[0])
 
 
-def valid_bandwidths(training_masses: Sequence[float], masses: NDArray[np.float64]) -> list[int]:
-    """Indices of those that meet the condition on ν; of all when none does."""
+def eligible_bandwidths(training_masses: Sequence[float], masses: Array) -> list[int]:
+    """Indices of the candidates that meet the condition on ν; of all when none does."""
     met = [i for i, training_mass in enumerate(training_masses) if describes_masses(training_mass, masses)]
     return met or list(range(len(training_masses)))
 
 
-def select_bandwidth(
-    curves: Sequence[BandwidthCurve], n_independent_splits: float, *, unmeasured_are_small: bool = True
-) -> int:
-    """Index of the widest bandwidth whose sets are as small as the smallest, up to the standard error.
+def least_area(curves: Sequence[BandwidthCurve], n_independent_splits: float, unmeasured_are_small: bool) -> Choice:
+    """The rule of the paper: the bandwidth of the least area under the mass-volume curve (Fig. 2, σ_opt)."""
+    eligible = eligible_bandwidths([curve.training_mass for curve in curves], curves[0].masses)
+    values = np.array([curve.area for curve in curves])
+    unmeasured = [i for i in eligible if np.isneginf(curves[i].mean_log_volume)]
+    measured = [i for i in eligible if i not in unmeasured]
+    if unmeasured and (unmeasured_are_small or not measured):
+        best = unmeasured[len(unmeasured) // 2]
+    else:
+        best = min(measured, key=lambda i: values[i])
+    return Choice(best, values, np.array([curve.area_error for curve in curves]))
+
+
+def widest_of_smallest(
+    curves: Sequence[BandwidthCurve], n_independent_splits: float, unmeasured_are_small: bool
+) -> Choice:
+    """The widest bandwidth whose sets are as small as the smallest, up to the standard error.
 
     Paper: Fig. 2, σ_opt. Differences:
 
@@ -42,30 +120,46 @@ def select_bandwidth(
     Only bandwidths that meet the condition on ν compete: one so narrow that it fails can pass for small because the
     mean of its offsets, which then differ by orders of magnitude between splits, holds less than the mass.
 
-    Of points all over the box, none hits the smallest sets, which then cannot be told apart (`unmeasured_are_small`):
-    the middle one is as good as any, and the caller warns. Of points drawn where the sets are, none hits only those
-    that a very wide bandwidth does not resolve: they do not compete.
+    Of points all over the box, none falls into the smallest sets, which then cannot be compared
+    (`unmeasured_are_small`): the middle one is as good as any, and the caller warns. Of points drawn where the sets
+    are, none falls only into those that a very wide bandwidth does not resolve: they do not compete.
     """
-    valid = valid_bandwidths([curve.training_mass for curve in curves], curves[0].masses)
-    ascending = sorted(valid, key=lambda i: curves[i].sigma)
+    eligible = eligible_bandwidths([curve.training_mass for curve in curves], curves[0].masses)
+    ascending = sorted(eligible, key=lambda i: curves[i].sigma)
     unmeasured = [i for i in ascending if np.isneginf(curves[i].mean_log_volume)]
+    values = np.array([curve.mean_log_volume for curve in curves])
     if unmeasured and (unmeasured_are_small or len(unmeasured) == len(ascending)):
-        return unmeasured[len(unmeasured) // 2]
-    ascending = [i for i in ascending if i not in unmeasured]
-    values = [np.append(curves[i].mean_log_volume, curves[i].split_log_volumes) for i in ascending]
-    smooth = _smoothed(np.array([curves[i].sigma for i in ascending]), np.array(values))
-    criterion, by_split = smooth[:, 0], smooth[:, 1:]
-    least = best = len(ascending) - 1 - int(np.argmin(criterion[::-1]))  # of equal ones the widest
-    for wider in range(least + 1, len(ascending)):
-        differences = by_split[wider] - by_split[least]
-        error = differences.std(ddof=1) / np.sqrt(n_independent_splits) if len(differences) > 1 else 0.0
-        if criterion[wider] - criterion[least] > error:
+        return Choice(unmeasured[len(unmeasured) // 2], values, np.zeros(len(curves)))
+    compared = [i for i in ascending if i not in unmeasured]
+    by_split = np.array([curve.split_log_volumes for curve in curves])
+    sigmas = np.array([curves[i].sigma for i in compared])
+    smooth = _smoothed(sigmas, np.column_stack([values[compared], by_split[compared]]))
+    values[compared], by_split[compared] = smooth[:, 0], smooth[:, 1:]
+    least = min(reversed(compared), key=lambda i: values[i])  # of equal ones the widest
+    errors = np.zeros(len(curves))
+    errors[compared] = _standard_errors(by_split[compared] - by_split[least], n_independent_splits)
+    best = least
+    for wider in compared[compared.index(least) + 1 :]:
+        if values[wider] - values[least] > errors[wider]:
             break
         best = wider
-    return ascending[best]
+    return Choice(best, values, errors)
 
 
-def _smoothed(sigmas: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+RULES: dict[str, Callable[[Sequence[BandwidthCurve], float, bool], Choice]] = {
+    "log_volume": widest_of_smallest,
+    "area": least_area,
+}
+
+
+def _standard_errors(differences: Array, n_independent_splits: float) -> Array:
+    """Standard error of the mean difference over splits (columns), for every candidate (rows)."""
+    if differences.shape[1] < 2:
+        return np.zeros(len(differences))
+    return np.asarray(differences.std(axis=1, ddof=1) / np.sqrt(n_independent_splits))
+
+
+def _smoothed(sigmas: Array, values: Array) -> Array:
     """Values averaged with those of both neighbours, 1 : 2 : 1, where both are as near as on the automatic grid."""
     near = sigmas[1:] / sigmas[:-1] < RATIO * (1.0 + 1e-9)
     inner = 1 + np.flatnonzero(near[:-1] & near[1:])

@@ -1,4 +1,4 @@
-"""Step 8: the mass-volume curve of nested sets and the area under it."""
+"""The mass-volume curve of nested sets, the area under it (AMV in the paper) and its mean logarithm."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mvset.calibration.level_sets import KernelExpansion, LevelSets
 from mvset.calibration.offsets import offset_at
+from mvset.values import ArrayValue
 from mvset.volume.measure import Volumes, VolumeSample, inside_sets, log_volumes_at, measure
 
 
-@dataclass(frozen=True, kw_only=True)
-class MassVolumeCurve:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MassVolumeCurve(ArrayValue):
     """Volumes of nested sets.
 
     Attributes
@@ -26,8 +26,8 @@ class MassVolumeCurve:
     log_volumes : ndarray of shape (n_masses,)
         Logarithms of the volumes, finite in any dimension; minus infinity where no point fell.
     hits, effective_sample_sizes : ndarray of shape (n_masses,)
-        How many of the sample points fell into each set, and how many of equal weight these are worth. Volumes with few
-        mean little.
+        Number of sample points in each set, and their effective sample size. Volumes with few effective points are
+        unreliable.
     area, area_error : float
         Area under the curve over the range of the masses (AMV in the paper) and its standard error.
     mean_log_volume : float
@@ -59,7 +59,7 @@ class MassVolumeCurve:
     upper: NDArray[np.float64] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class BandwidthCurve(MassVolumeCurve):
     """The mass-volume curve of one bandwidth.
 
@@ -114,31 +114,32 @@ def mean_over(masses: NDArray[np.float64], values: NDArray[np.float64]) -> Any:
 
 
 def curve_volumes(
-    masses: NDArray[np.float64], offsets: NDArray[np.float64], probe: VolumeSample, scores: NDArray[np.float64]
+    masses: NDArray[np.float64], offsets: NDArray[np.float64], sample: VolumeSample, scores: NDArray[np.float64]
 ) -> Volumes:
     """Volumes of the sets of each offset, and the area under them.
 
     Paper: Fig. 2, AMV(σ), by the trapezoidal rule. The area is computed replicate by replicate, which gives its
     standard error although the volumes are dependent.
     """
-    return measure(probe, inside_sets(scores, offsets), trapezoid_weights(masses))
+    return measure(sample, inside_sets(scores, offsets), trapezoid_weights(masses))
 
 
 def bandwidth_curve(
-    level_sets: LevelSets[KernelExpansion],
-    masses: NDArray[np.float64],
-    probe: VolumeSample,
-    scores: NDArray[np.float64],
+    sigma: float,
     training_mass: float,
+    split_offsets: NDArray[np.float64],
+    masses: NDArray[np.float64],
+    sample: VolumeSample,
+    scores: NDArray[np.float64],
 ) -> BandwidthCurve:
-    """Curve of the nested sets of one bandwidth, from the scores of the probe points."""
-    offsets = level_sets.offset(masses)
-    volumes = curve_volumes(masses, offsets, probe, scores)
-    split_offsets = np.stack([offset_at(ranked, masses) for ranked in level_sets.split_offsets])
+    """Curve of the nested sets of one bandwidth, from its offsets by split and rank and the scores of the sample."""
+    offsets = offset_at(split_offsets.mean(axis=0), masses)
+    volumes = curve_volumes(masses, offsets, sample, scores)
+    by_split = np.stack([offset_at(by_rank, masses) for by_rank in split_offsets])
     return BandwidthCurve(
-        sigma=level_sets.function.sigma,
+        sigma=sigma,
         training_mass=training_mass,
-        split_log_volumes=mean_over(masses, log_volumes_at(probe, scores, split_offsets)),
+        split_log_volumes=mean_over(masses, log_volumes_at(sample, scores, by_split)),
         **curve_fields(masses, offsets, volumes),
     )
 

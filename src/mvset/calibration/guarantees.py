@@ -1,13 +1,14 @@
-r"""What a set promises about its mass: how much each rank may claim.
+r"""What a set guarantees about its mass: how much mass each rank stands for.
 
-With m scores of rows that the function has not seen, s_1 >= … >= s_m, the set {score >= s_k} holds k of them. How much
-mass it may claim is a matter of the promise:
+With m scores of rows that trained nothing, s_1 >= … >= s_m, the set {score >= s_k} holds k of them. The mass that this
+rank guarantees depends on the calibration mode:
 
 - "split": k/m, the share of these rows. Right on average, and no more than that (the paper).
 - "conformal": k/(m+1), so that a mass α takes the rank ⌈(m+1)α⌉. A new row falls inside with probability k/(m+1) at
   least, over draws of all rows, whatever their distribution.
-- "pac": the (1 - confidence)-quantile of Beta(k, m+1-k), the law of the set's true mass when no scores tie; with ties
-  it is larger. The mass exceeds what is claimed with that confidence over draws of the calibration rows.
+- "pac": the (1 - confidence)-quantile of Beta(k, m+1-k), the distribution of the set's true mass when no scores tie;
+  with ties it is larger. The true mass exceeds it with that confidence over draws of the calibration rows.
+- "training": k/m of the training rows themselves. It guarantees nothing about new rows.
 """
 
 from __future__ import annotations
@@ -28,60 +29,61 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Promise:
-    """A kind of promise, and its confidence where it has one."""
+class Guarantee:
+    """A calibration mode, and its confidence where it has one."""
 
-    mode: CalibrationMode = "split"
+    mode: CalibrationMode | Literal["training"] = "split"
     confidence: float = 0.95
 
-    def claims(self, n_rows: int) -> NDArray[np.float64]:
-        """Largest mass that the set of the k best of `n_rows` scores may claim, for k = 1…n_rows."""
+    def __post_init__(self) -> None:
+        if self.mode not in CALIBRATION_MODES | {"training"} or not 0.0 < self.confidence < 1.0:
+            raise ValueError(f"There is no calibration mode {self.mode!r} with confidence {self.confidence!r}.")
+
+    @property
+    def reserves_rows(self) -> bool:
+        """Whether the calibration rows are set aside before anything else sees the data."""
+        return self.mode in ("conformal", "pac")
+
+    def masses_by_rank(self, n_rows: int) -> NDArray[np.float64]:
+        """Largest mass that the set of the k best of `n_rows` scores guarantees, for k = 1…n_rows."""
         rank = np.arange(1.0, n_rows + 1.0)
-        if self.mode == "split":
-            return shares_held(n_rows)
         if self.mode == "conformal":
             return np.asarray(rank / (n_rows + 1.0))
-        return np.asarray(betaincinv(rank, n_rows + 1.0 - rank, 1.0 - self.confidence))
+        if self.mode == "pac":
+            return np.asarray(betaincinv(rank, n_rows + 1.0 - rank, 1.0 - self.confidence))
+        return shares_held(n_rows)
 
-    def can_claim(self, mass: float, n_rows: int) -> bool:
+    def reaches(self, mass: float, n_rows: int) -> bool:
         """Whether so many calibration rows suffice for a mass."""
-        return n_rows > 0 and is_claimed(mass, self.claims(n_rows))
+        return n_rows > 0 and bool(mass <= self.masses_by_rank(n_rows)[-1] + _ROUNDING)
 
-    def least_rows(self, mass: float) -> int:
-        """How many calibration rows it takes to claim a mass."""
-        guess = {"split": 1.0, "conformal": mass / (1.0 - mass), "pac": np.log1p(-self.confidence) / np.log(mass)}
-        n_rows = max(1, int(guess[self.mode]) - 1)
-        while not self.can_claim(mass, n_rows):
+    def min_rows(self, mass: float) -> int:
+        """Least number of calibration rows that suffices for a mass."""
+        guess = {"conformal": mass / (1.0 - mass), "pac": np.log1p(-self.confidence) / np.log(mass)}
+        n_rows = max(1, int(guess.get(self.mode, 1.0)) - 1)
+        while not self.reaches(mass, n_rows):
             n_rows += 1
         return n_rows
 
 
-SHARES_HELD = Promise()
-
-
-def is_claimed(mass: float, claims: NDArray[np.float64]) -> bool:
-    """Whether the largest of these claims reaches a mass."""
-    return bool(mass <= claims[-1] + _ROUNDING)
-
-
 @dataclass(frozen=True)
 class Reservation:
-    """A share of the rows set aside to keep a promise about a mass; the others are fitted with `test_size`."""
+    """A share of the rows reserved to calibrate a set of given mass; the others are split with `test_size`."""
 
-    promise: Promise
+    guarantee: Guarantee
     mass: float
     share: float
     test_size: float
 
     def draw(self, n_rows: int, rng: np.random.RandomState) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Rows to fit with, and rows reserved to calibrate with; an error says how many rows it takes."""
+        """Indices of the rows to fit with and of those reserved; an error says how many rows are needed."""
         if not self.suffices(n_rows):
-            mode, confidence = self.promise.mode, self.promise.confidence
+            mode, confidence = self.guarantee.mode, self.guarantee.confidence
             confident = f" with confidence={confidence:g}" if mode == "pac" else ""
             raise ValueError(
-                f"n_samples={n_rows} rows are too few to promise mass={self.mass:g} with calibration={mode!r}"
-                f"{confident}: that takes {self.promise.least_rows(self.mass)} rows reserved to calibrate and some to "
-                f"fit, {self.least_rows()} in all with calibration_size={self.share:g}."
+                f"n_samples={n_rows} rows are too few to guarantee mass={self.mass:g} with calibration={mode!r}"
+                f"{confident}: that takes {self.guarantee.min_rows(self.mass)} rows reserved for calibration and some "
+                f"to fit, {self.min_rows()} in all with calibration_size={self.share:g}."
             )
         drawn, n_reserved = rng.permutation(n_rows), self._n_reserved(n_rows)
         return np.sort(drawn[n_reserved:]), np.sort(drawn[:n_reserved])
@@ -89,11 +91,11 @@ class Reservation:
     def suffices(self, n_rows: int) -> bool:
         """Whether so many rows leave enough of them to calibrate and to fit."""
         n_reserved = self._n_reserved(n_rows)
-        return self.promise.can_claim(self.mass, n_reserved) and can_split(n_rows - n_reserved, self.test_size)
+        return self.guarantee.reaches(self.mass, n_reserved) and can_split(n_rows - n_reserved, self.test_size)
 
-    def least_rows(self) -> int:
+    def min_rows(self) -> int:
         """Least number of rows that suffices."""
-        n_rows = max(1, int((self.promise.least_rows(self.mass) - 1) / self.share))
+        n_rows = max(1, int((self.guarantee.min_rows(self.mass) - 1) / self.share))
         while not self.suffices(n_rows):
             n_rows += 1
         return n_rows

@@ -1,12 +1,15 @@
-"""Step 1: random train/test splits."""
+"""Random splits into training rows and rows held out."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mvset.exceptions import CalibrationWarning
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ def random_splits(n_rows: int, n_splits: int, test_size: float, rng: np.random.R
     return splits
 
 
-def mean_by_row(splits: Sequence[Split], scores: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+def mean_by_row(splits: Sequence[Split], scores: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Mean score of each row over the splits that hold it out; rows that none does are left out.
 
     One score per row, however many splits: the rows are independent of each other, the splits are not.
@@ -61,3 +64,20 @@ def mean_by_row(splits: Sequence[Split], scores: Sequence[NDArray[np.float64]]) 
         total[split.held_out] += some
         times[split.held_out] += 1.0
     return np.asarray(total[times > 0] / times[times > 0])
+
+
+def warn_if_unresolved(mass: float, n_held_out: int, test_size: float) -> None:
+    """Warn if too few rows are held out to tell the mass asked for from the next one.
+
+    The offset is then their least score.
+    """
+    if mass <= 1.0 - 1.0 / n_held_out:
+        return
+    needed = int(np.ceil(1.0 / (1.0 - mass) - 1e-9))
+    warnings.warn(
+        f"{n_held_out} held-out rows cannot resolve mass={mass:g}: the set will hold less of new rows. At least "
+        f"{needed} are needed, i.e. {int(np.ceil(needed / test_size - 1e-9))} rows with test_size={test_size:g}. Give "
+        "more rows, or raise test_size.",
+        CalibrationWarning,
+        stacklevel=4,
+    )

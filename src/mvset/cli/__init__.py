@@ -1,4 +1,8 @@
-"""The command line: ``mvset``."""
+"""The command line ``mvset``: one module per command, plus the options, messages and exit codes that they share.
+
+Only options, messages and exit codes live here; the work is done by `report`, `tables`, `experiments` and `files`.
+Imports everything below; nothing in the library imports it. The script `mvset_command` calls :func:`load_app`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from typing import Any
 
 
 def load_app() -> Any:
-    """The commands, ready to run."""
+    """Import the commands and set up output streams and signals."""
     try:
         import rich  # noqa: F401
         import typer  # noqa: F401
@@ -20,7 +24,7 @@ def load_app() -> Any:
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # not closed
-            stream.reconfigure(errors="backslashreplace")  # rather than fail where the encoding lacks a letter
-    # An exit instead of sudden death, so that what is written aside is cleared away.
+            stream.reconfigure(errors="backslashreplace")  # print characters that the encoding lacks as escapes
+    # Raise SystemExit on SIGTERM, so that temporary files are removed.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     return app

@@ -1,4 +1,4 @@
-"""The commands, put together."""
+"""The application: all commands and the top-level options."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def mvset(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Minimum Volume sets: the smallest region that holds a given share of a distribution, and what lies outside."""
+    """Minimum Volume sets: the smallest region that contains a given share of a distribution, and the rows outside."""
 
 
 commands: dict[str, Callable[..., None]] = {

@@ -1,4 +1,4 @@
-"""``mvset demo``: the other commands, on made-up tables."""
+"""``mvset demo``: runs the other commands on simulated tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mvset.cli.failures import explained, need
+from mvset.cli.failures import exit_on_error, require_package
 
 
 def demo_command(
@@ -18,29 +18,29 @@ def demo_command(
         "demo-output"
     ),
 ) -> None:
-    """Run the commands on the readings of a made-up pump: fit, look, score, report.
+    """Run fit, info, score and report on simulated sensor readings of a pump.
 
     For example: `mvset demo --out demo-output`
     """
-    need("pyarrow", "cli", "Reading tables needs one more package")
-    need("plotly", "report", "The report needs more packages")
+    require_package("pyarrow", "cli", "Reading tables needs one more package")
+    require_package("plotly", "report", "The report needs more packages")
     run = context.find_root().command.main
-    with explained(ValueError, when_stopped=f"What is done lies in {out}."):
+    with exit_on_error(ValueError, on_interrupt=f"The files written so far are in {out}."):
         from mvset.tables.demo import write_tables
 
         normal, today = write_tables(out)
         model, scores, report = out / "model.mvset", out / "scores.parquet", out / "report.html"
-        typer.echo(f"Wrote {normal} and {today}: readings of a pump in good order, and on a later day.", err=True)
+        typer.echo(f"Wrote {normal} (a healthy pump) and {today} (a later day, with a worn bearing).", err=True)
         for arguments in (
             ["fit", normal, "--exclude", "time,pump", "--out", model],
             ["info", model],
             ["score", model, today, "--keep", "time", "--out", scores],
             ["report", model, today, "--keep", "time", "--out", report],
         ):
-            _show(run, [str(argument) for argument in arguments])
+            _run_and_echo(run, [str(argument) for argument in arguments])
 
 
-def _show(run: Callable[..., Any], arguments: Sequence[str]) -> None:
+def _run_and_echo(run: Callable[..., Any], arguments: Sequence[str]) -> None:
     typer.echo(f"\n$ mvset {shlex.join(arguments)}")
     code = run(args=list(arguments), prog_name="mvset", standalone_mode=False)
     if code:

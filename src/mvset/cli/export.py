@@ -1,4 +1,4 @@
-"""``mvset export``: a model for other runtimes."""
+"""``mvset export``: converts a model for other runtimes."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from typing import Annotated
 
 import typer
 
-from mvset.cli.failures import explained, need
-from mvset.cli.options import ModelFile, check_out, model_in
+from mvset.cli.failures import exit_on_error, require_package
+from mvset.cli.options import ModelFile, check_output, load_model
 
 
 def export_command(
     model: ModelFile,
     onnx: Annotated[Path, typer.Option("--onnx", help="File for the ONNX graph.", show_default=False)],
-    float32: Annotated[bool, typer.Option("--float32", help="Take float32 input instead of float64.")] = False,
+    float32: Annotated[
+        bool, typer.Option("--float32", help="Make the graph take float32 input instead of float64.")
+    ] = False,
 ) -> None:
     """Write a model as an ONNX graph, with the outputs label, score and level.
 
@@ -24,15 +26,15 @@ def export_command(
 
     - `mvset export model.mvset --onnx model.onnx --float32`
     """
-    need("onnx", "onnx", "ONNX export needs one more package")
-    with explained(ValueError, when_stopped="Nothing was written."):
+    require_package("onnx", "onnx", "ONNX export needs more packages")
+    with exit_on_error(ValueError, on_interrupt="Nothing was written."):
         import numpy as np
 
         from mvset import to_onnx
         from mvset.files.atomic import written_aside
 
-        check_out(onnx, model)
-        graph = to_onnx(model_in(model), dtype=np.float32 if float32 else np.float64)
+        check_output(onnx, model)
+        graph = to_onnx(load_model(model), dtype=np.float32 if float32 else np.float64)
         with written_aside(onnx) as aside:
             aside.write_bytes(graph.SerializeToString())
         typer.echo(onnx)

@@ -1,4 +1,4 @@
-"""What goes wrong, as a sentence and an exit code; never a traceback."""
+"""Errors become one sentence on stderr and an exit code; users never see a traceback."""
 
 from __future__ import annotations
 
@@ -13,52 +13,55 @@ import typer
 
 FAILED = 1
 DRIFTED = 3
-STOPPED = 130  # as shells have it
-TERMINATED = 143
+INTERRUPTED = 130  # 128 + SIGINT, the convention of shells
+TERMINATED = 143  # 128 + SIGTERM
 
 EXIT_CODES = (
-    "Exit codes: 0 done, 1 something is in the way, 2 wrong usage, 3 drift (`mvset score --fail-on-drift`), "
-    "130 stopped by Ctrl-C, 143 terminated."
+    "Exit codes: 0 success, 1 error, 2 wrong usage, 3 drift (`mvset score --fail-on-drift`), 130 stopped by Ctrl-C, "
+    "143 terminated."
 )
 
 
 @contextmanager
-def explained(*mendable: type[Exception], when_stopped: str) -> Iterator[None]:
-    """Turn what users can mend into a sentence on stderr; `when_stopped` says what a Ctrl-C leaves behind."""
+def exit_on_error(*user_errors: type[Exception], on_interrupt: str) -> Iterator[None]:
+    """Turn errors that users can fix into a sentence on stderr and an exit code.
+
+    `on_interrupt` is the sentence printed after Ctrl-C: which files it leaves behind.
+    """
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = _note
+            warnings.showwarning = _print_warning
             yield
     except KeyboardInterrupt:
-        _leave(f"Stopped. {when_stopped}", STOPPED)
-    except BrokenPipeError:  # who reads our output has seen enough
+        _exit(f"Stopped. {on_interrupt}", INTERRUPTED)
+    except BrokenPipeError:  # the program that reads our output has exited, e.g. `head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         raise typer.Exit(FAILED) from None
     except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        _leave(f"{place}{error.strerror or error}.", FAILED)
+        prefix = f"{error.filename}: " if error.filename else ""
+        _exit(f"{prefix}{error.strerror or error}.", FAILED)
     except MemoryError:
-        _leave("There is not enough memory for this.", FAILED)
-    except mendable as error:
-        _leave(str(error), FAILED)
+        _exit("There is not enough memory for this.", FAILED)
+    except user_errors as error:
+        _exit(str(error), FAILED)
     except (typer.Exit, typer.BadParameter):
         raise
     except Exception as error:
         if os.environ.get("MVSET_TRACEBACK"):
             raise
-        _leave(f"This is a bug in mvset: {error!r}. MVSET_TRACEBACK=1 shows where.", FAILED)
+        _exit(f"This is a bug in mvset: {error!r}. Set MVSET_TRACEBACK=1 to see the traceback.", FAILED)
 
 
-def need(package: str, extra: str, purpose: str) -> None:
-    """Refuse to go on without an optional package."""
+def require_package(package: str, extra: str, purpose: str) -> None:
+    """Exit with the command that installs an optional package, if it is missing."""
     if importlib.util.find_spec(package) is None:
-        _leave(f"{purpose}: pip install 'mvset[{extra}]'", FAILED)
+        _exit(f"{purpose}: pip install 'mvset[{extra}]'", FAILED)
 
 
-def _note(message: Warning | str, *_: Any, **__: Any) -> None:
+def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     typer.echo(f"Note: {message}", err=True)
 
 
-def _leave(message: str, code: int) -> None:
+def _exit(message: str, code: int) -> None:
     typer.echo(message, err=True)
     raise typer.Exit(code) from None

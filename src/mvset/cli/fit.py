@@ -1,17 +1,18 @@
-"""``mvset fit``: a table of normal behaviour → a model."""
+"""``mvset fit``: fits a model to a table of normal behaviour."""
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from mvset.calibration.guarantees import CalibrationMode
-from mvset.cli.failures import explained, need
-from mvset.cli.info import facts_about, summary_of
-from mvset.cli.options import AsJson, DropMissing, Jobs, Mass, Tables, check_out
-from mvset.cli.output import print_facts, print_json
+from mvset.cli.failures import exit_on_error, require_package
+from mvset.cli.info import json_summary, text_summary
+from mvset.cli.options import AsJson, DropMissing, Jobs, Mass, Tables, check_output
+from mvset.cli.output import print_json, print_pairs
 from mvset.cli.progress import progress_bar
 
 
@@ -28,19 +29,23 @@ def fit_command(
     drop_missing: DropMissing = False,
     calibration: Annotated[
         CalibrationMode,
-        typer.Option(help="What is promised about the mass: on average, for every new row, or with 95 % confidence."),
+        typer.Option(
+            help="Guarantee on the mass. split: none; the mass is right on average. conformal: a new row falls inside "
+            "with probability at least --mass, on average over random draws of the table and of the new row. pac: with "
+            "95 % confidence, the fitted set contains at least --mass of the distribution."
+        ),
     ] = "split",
     max_rows: Annotated[
-        int, typer.Option(min=3, help="Fit to a random sample of so many rows where there are more.")
+        int, typer.Option(min=3, help="Fit to a random sample of this many rows if the table has more.")
     ] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of all that is random.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random number generator.")] = 0,
     jobs: Jobs = -1,
     as_json: AsJson = False,
 ) -> None:
-    """Learn what is normal from a table, and write it to a file.
+    """Fit a model to a table of normal behaviour and write it to a file.
 
-    Columns are standardised, the bandwidth is chosen by volume, and the offset set on rows held out, so that of new
-    normal rows the share asked for lies inside.
+    Columns are standardised. The bandwidth is chosen to make the sets small. The offset is set on held-out rows, so
+    that the requested share of new normal rows falls inside.
 
     For example:
 
@@ -48,15 +53,18 @@ def fit_command(
 
     - `mvset fit 'logs/*.parquet' --columns flow,pressure --mass 0.99 --out pump.mvset`
     """
-    need("pyarrow", "cli", "Reading tables needs one more package")
-    with explained(ValueError, when_stopped="Nothing was written."):
+    require_package("pyarrow", "cli", "Reading tables needs one more package")
+    with exit_on_error(ValueError, on_interrupt="Nothing was written."):
         from mvset import MinimumVolumeSet, save
         from mvset.estimators.pipeline import FittedModel
+        from mvset.exceptions import BandwidthEdgeWarning, ConstantColumnWarning
         from mvset.tables.fitting import fit_table
         from mvset.tables.sources import table_files
 
+        warnings.simplefilter("ignore", ConstantColumnWarning)  # fit_table warns by column name
+        warnings.simplefilter("ignore", BandwidthEdgeWarning)  # the command has no option for the bandwidths
         files = table_files(tables)
-        check_out(out, *(file.path for file in files))
+        check_output(out, *(file.path for file in files))
         estimator = MinimumVolumeSet(mass, calibration=calibration, n_jobs=jobs, random_state=seed)
         with progress_bar(1.0) as bar:
             fitted = fit_table(
@@ -74,9 +82,9 @@ def fit_command(
         model = FittedModel.of(fitted.model)
         rows = {"rows": fitted.n_rows, "rows_used": fitted.n_used, "rows_dropped": fitted.n_dropped}
         if as_json:
-            print_json({"model": str(out), **rows, **summary_of(model)})
+            print_json({"model": str(out), **rows, **json_summary(model)})
             return
         of_all = f"{fitted.n_used} of {fitted.n_rows}"
         sampled = ", drawn at random" if fitted.n_used < fitted.n_rows - fitted.n_dropped else ""
         dropped = f", {fitted.n_dropped} left out for missing values" if fitted.n_dropped else ""
-        print_facts({"rows": of_all + sampled + dropped, **facts_about(model), "model": out})
+        print_pairs({"rows": of_all + sampled + dropped, **text_summary(model), "model": out})

@@ -1,16 +1,16 @@
-"""``mvset info``: what is in a model file."""
+"""``mvset info``: shows the contents of a model file."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from mvset.cli.failures import explained
-from mvset.cli.options import AsJson, ModelFile, loaded
-from mvset.cli.output import print_facts, print_json
+from mvset.cli.failures import exit_on_error
+from mvset.cli.options import AsJson, ModelFile, load_fitted
+from mvset.cli.output import print_json, print_pairs
 
 
 def info_command(model: ModelFile, as_json: AsJson = False) -> None:
-    """Show what a model knows: columns, bandwidth, volume, and how sure it is of its mass.
+    """Show the columns, bandwidth and volume of a model, and the confidence interval of its mass.
 
     For example:
 
@@ -18,51 +18,52 @@ def info_command(model: ModelFile, as_json: AsJson = False) -> None:
 
     - `mvset info model.mvset --json`
     """
-    with explained(ValueError, when_stopped="Nothing was written."):
+    with exit_on_error(ValueError, on_interrupt="Nothing was written."):
         from mvset.files.model_file import written_with
 
-        fitted = loaded(model)
+        fitted = load_fitted(model)
         if as_json:
-            print_json({"model": str(model), **summary_of(fitted), "written_with": written_with(model)})
+            print_json({"model": str(model), **json_summary(fitted), "written_with": written_with(model)})
             return
         versions = ", ".join(f"{name} {version}" for name, version in written_with(model).items())
-        print_facts({"model": model, **facts_about(fitted), "written with": versions})
+        print_pairs({"model": model, **text_summary(fitted), "written with": versions})
 
 
-def summary_of(model: Any) -> dict[str, Any]:
-    """What there is to say about a model, for programs."""
-    sets, interval = model.sets, model.sets.mass_interval_
+def json_summary(model: Any) -> dict[str, Any]:
+    """Parameters and results of a fitted model, as written by ``--json``."""
+    sets, interval, volume = model.sets, model.sets.mass_interval(), model.sets.volume()
     return {
         "columns": model.feature_names,
         "mass": sets.mass,
-        "calibration": sets.calibration,
+        "calibration": sets.guarantee.mode,
         "realised_mass": interval.estimate,
         "realised_mass_interval": [interval.low, interval.high],
         "interval_confidence": interval.confidence,
         "calibration_rows": interval.n_rows,
-        "sigma": sets.sigma_,
-        "offset": sets.offset_,
-        "volume": sets.volume_.value,
-        "volume_standard_error": sets.volume_.standard_error,
-        "log_volume": sets.volume_.log_value,
-        "support_vectors": len(sets.support_vectors_),
-        "seed": sets.random_state,
+        "sigma": model.estimator.sigma_,
+        "offset": sets.offset(),
+        "volume": volume.value,
+        "volume_standard_error": volume.standard_error,
+        "log_volume": volume.log_value,
+        "support_vectors": len(model.estimator.support_vectors_),
+        "seed": model.estimator.random_state,
     }
 
 
-def facts_about(model: Any) -> dict[str, str]:
-    """The same, for people."""
+def text_summary(model: Any) -> dict[str, str]:
+    """The main parameters and results of a fitted model, formatted for the terminal."""
     sets = model.sets
-    units = "" if model.before is None else f", of {_prepared(model.before)} columns"
+    units = "" if model.before is None else f", of {_preprocessing(model.before)} columns"
     return {
         "columns": ", ".join(model.feature_names),
-        "mass": f"{sets.mass:g}, calibration {sets.calibration!r}",
-        "realised": f"{sets.mass_interval_}",
-        "sigma": f"{sets.sigma_:.4g}{units}",
-        "volume": f"{sets.volume_}{units}",
+        "mass": f"{sets.mass:g}, calibration {sets.guarantee.mode!r}",
+        "realised": str(sets.mass_interval()),
+        "sigma": f"{model.estimator.sigma_:.4g}{units}",
+        "volume": f"{sets.volume()}{units}",
     }
 
 
-def _prepared(before: Any) -> str:
+def _preprocessing(before: Any) -> str:
+    """Return "standardised" if the steps before the estimator only scale the columns, otherwise "transformed"."""
     standardised = all(type(step).__name__ == "StandardScaler" for _, step in before.steps)
     return "standardised" if standardised else "transformed"

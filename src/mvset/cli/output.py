@@ -13,23 +13,23 @@ from rich.text import Text
 
 from mvset.files.json import finite
 
-_WIDE = 200  # columns of a terminal that is none: nothing is cut
+_WIDE = 200  # characters per line when stdout is not a terminal
 
 
 def print_json(result: Mapping[str, Any]) -> None:
-    """One JSON object; what is not finite is null."""
-    typer.echo(json.dumps(finite(result), indent=2, default=str))  # in ASCII, which every pipe takes
+    """Print one JSON object; NaN and infinity become null."""
+    typer.echo(json.dumps(finite(result), indent=2, default=str))  # ASCII: independent of the encoding of stdout
 
 
-def print_facts(facts: Mapping[str, Any]) -> None:
-    """A line per fact, its name first."""
-    width = max(map(len, facts))
-    for name, value in facts.items():
+def print_pairs(pairs: Mapping[str, Any]) -> None:
+    """Print one line per item: its name, then its value, aligned."""
+    width = max(map(len, pairs))
+    for name, value in pairs.items():
         typer.echo(f"{name:<{width}}  {value}")
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Columns side by side, numbers to the right."""
+    """Print a table without borders; numeric columns are aligned to the right."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for j, name in enumerate(header):
         numeric = all(isinstance(row[j], int | float) for row in rows)

@@ -1,4 +1,4 @@
-"""A progress bar with the time left, on stderr."""
+"""A progress bar on stderr, with the estimated time left."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 
 
 class Bar:
-    """Work done of the work in all, in whatever unit; the text before it says what is at hand."""
+    """A progress bar with a description of the current step."""
 
     def __init__(self, progress: Progress, bar: TaskID) -> None:
         self._progress = progress
         self._bar = bar
 
     def describe(self, text: str) -> None:
-        """Say what is at hand."""
+        """Set the description of the current step."""
         self._progress.update(self._bar, description=text)
 
     def advance(self, work: float) -> None:
-        """Count work as done."""
+        """Add finished work."""
         self._progress.advance(self._bar, work)
 
     def reach(self, text: str, done: float, total: float) -> None:
-        """Say what is at hand and how much of it is done; what is new begins anew."""
+        """Set the description, the finished work and the total; each step has a total of its own."""
         self._progress.update(self._bar, description=text, completed=done, total=total)
 
     def note(self, text: str) -> None:
-        """A line that stays, above the bar."""
+        """Print a permanent line above the bar."""
         self._progress.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 @contextmanager
 def progress_bar(total: float) -> Iterator[Bar]:
-    """A bar over `total` units of work; none where stderr is not a terminal."""
+    """Show a bar over `total` units of work; invisible if stderr is not a terminal."""
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}", markup=False),

@@ -1,4 +1,4 @@
-"""``mvset report``: a model and a table → a page to show to somebody."""
+"""``mvset report``: writes an HTML report on a table."""
 
 from __future__ import annotations
 
@@ -8,21 +8,33 @@ from typing import Annotated
 
 import typer
 
-from mvset.cli.failures import explained, need
-from mvset.cli.options import DropMissing, Jobs, Keep, ModelFile, OtherMass, Tables, check_not_read, loaded, reader_for
+from mvset.cli.failures import exit_on_error, require_package
+from mvset.cli.options import (
+    DropMissing,
+    Jobs,
+    Keep,
+    ModelFile,
+    OtherMass,
+    Tables,
+    check_output_of_reader,
+    load_fitted,
+    open_tables,
+)
 from mvset.cli.progress import progress_bar
 
 
 def report_command(
     model: ModelFile,
     tables: Tables,
-    out: Annotated[Path, typer.Option(help="File for the page.")] = Path("report.html"),
+    out: Annotated[Path, typer.Option(help="File for the report.")] = Path("report.html"),
     mass: OtherMass = None,
     keep: Keep = None,
     drop_missing: DropMissing = False,
     jobs: Jobs = -1,
 ) -> None:
-    """Write a page about a table: what is normal, what is not, and why. One file, which needs no network.
+    """Write a report on a table: which rows are normal, which are not, and why.
+
+    The report is a single HTML file that works offline.
 
     For example:
 
@@ -31,24 +43,26 @@ def report_command(
     - `mvset report model.mvset 'logs/*.parquet' --keep id --out day.html`
     """
     if out.suffix.lower() not in (".html", ".htm"):
-        raise typer.BadParameter(f"--out: the page is HTML; give a name that ends in .html, not {out.name}.")
-    need("plotly", "report", "The report needs more packages")
-    need("jinja2", "report", "The report needs more packages")
-    with explained(ValueError, when_stopped="Nothing was written."):
+        raise typer.BadParameter(
+            f"--out: the report is an HTML file; choose a name that ends in .html, not {out.name}."
+        )
+    require_package("plotly", "report", "The report needs more packages")
+    require_package("jinja2", "report", "The report needs more packages")
+    with exit_on_error(ValueError, on_interrupt="Nothing was written."):
         from mvset.files.atomic import written_aside
-        from mvset.report.page import page_about
+        from mvset.report.page import render_page
         from mvset.report.write import report_survey
         from mvset.tables.scoring import score_table
 
-        fitted = loaded(model, jobs)
-        reader = reader_for(fitted, tables, keep or (), drop_missing)
-        check_not_read(out, reader, model)
+        fitted = load_fitted(model, jobs)
+        reader = open_tables(fitted, tables, keep or (), drop_missing)
+        check_output_of_reader(out, reader, model)
         survey = report_survey(fitted, mass or fitted.sets.mass)
         with progress_bar(1.0) as bar:
             score_table(reader, survey, on_progress=partial(bar.reach, "scoring", total=1.0))
             bar.describe("drawing")
             title = ", ".join(Path(name).name for name in tables)
-            page = page_about(fitted, survey.result(), title=title, n_dropped=reader.n_dropped)
+            page = render_page(fitted, survey.result(), title=title, n_dropped=reader.n_dropped)
         with written_aside(out) as aside:
             aside.write_text(page, encoding="utf-8")
         typer.echo(out)

@@ -1,4 +1,4 @@
-"""``mvset score``: a model and a table → an answer for every row, and an alarm for all of them."""
+"""``mvset score``: scores every row of a table and tests the table as a whole for drift."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mvset.cli.failures import DRIFTED, explained
+from mvset.cli.failures import DRIFTED, exit_on_error
 from mvset.cli.options import (
     AsJson,
     DropMissing,
@@ -18,11 +18,11 @@ from mvset.cli.options import (
     ModelFile,
     OtherMass,
     Tables,
-    check_not_read,
-    loaded,
-    reader_for,
+    check_output_of_reader,
+    load_fitted,
+    open_tables,
 )
-from mvset.cli.output import print_facts, print_json, print_table
+from mvset.cli.output import print_json, print_pairs, print_table
 from mvset.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -34,23 +34,23 @@ def score_command(
     model: ModelFile,
     tables: Tables,
     out: Annotated[
-        Path | None, typer.Option(help="File for a line per row: .parquet, .csv, .feather or .ndjson.")
+        Path | None, typer.Option(help="File for the results, one line per row: .parquet, .csv, .feather or .ndjson.")
     ] = None,
     mass: OtherMass = None,
     keep: Keep = None,
-    only_outside: Annotated[bool, typer.Option("--only-outside", help="Write the rows outside only.")] = False,
+    only_outside: Annotated[bool, typer.Option("--only-outside", help="Write only the rows outside the set.")] = False,
     drop_missing: DropMissing = False,
     fail_on_drift: Annotated[bool, typer.Option("--fail-on-drift", help="Exit with code 3 if there is drift.")] = False,
     jobs: Jobs = -1,
     as_json: AsJson = False,
 ) -> None:
-    """Judge every row of a table, and say whether the table is still like that of the fit.
+    """Score every row of a table, and test whether the table still follows the distribution of the training table.
 
-    For each row: `row` (its number, from 0 on, over all tables), `inside`, `score` (higher is more normal), `level`
-    (the smallest mass whose set holds it; 1 is far out) and `top_feature` (the column that contributes most to its
-    being unusual). Tables larger than memory are read batch by batch. Shown are the most unusual rows, the share
-    outside, what was expected, and whether chance could explain the difference (at a false-alarm rate of about 1 %).
-    Judge new rows: those of the fit lie further inside, and are no test of anything.
+    The results have one line per row: `row` (its number, counted from 0 over all tables), `inside`, `score` (higher is
+    more normal), `level` (the smallest mass whose set contains the row; 1 is far out) and `top_feature` (the column
+    that contributes most to the anomaly). Tables larger than memory are read in batches. The summary shows the most
+    unusual rows, the share outside, the expected share, and the verdict of a drift test with a false-alarm rate of
+    about 1 %. Use new rows: the training rows lie further inside, so they say nothing about drift.
 
     For example:
 
@@ -61,28 +61,28 @@ def score_command(
     - `mvset score model.mvset today.csv --json --fail-on-drift`
     """
     if only_outside and out is None:
-        raise typer.BadParameter("--only-outside is about the rows that are written: say where to with --out.")
-    with explained(ValueError, when_stopped="Nothing was written."):
+        raise typer.BadParameter("--only-outside restricts the rows that are written: name the file with --out.")
+    with exit_on_error(ValueError, on_interrupt="Nothing was written."):
         from mvset.summaries.survey import Survey
         from mvset.tables.scoring import score_table
 
-        fitted = loaded(model, jobs)
-        reader = reader_for(fitted, tables, keep or (), drop_missing)
-        check_not_read(out, reader, model)
+        fitted = load_fitted(model, jobs)
+        reader = open_tables(fitted, tables, keep or (), drop_missing)
+        check_output_of_reader(out, reader, model)
         survey = Survey(fitted, mass or fitted.sets.mass, n_unusual=5)
         with progress_bar(1.0) as bar:
             on_progress = partial(bar.reach, "scoring", total=1.0)
             score_table(reader, survey, out=out, only_outside=only_outside, on_progress=on_progress)
         result = survey.result()
         if as_json:
-            print_json(_for_programs(result, reader, out))
+            print_json(_json_results(result, reader, out))
         else:
-            _show(result, reader, out)
+            _print_results(result, reader, out)
     if fail_on_drift and result.drift.drifted:
         raise typer.Exit(DRIFTED)
 
 
-def _for_programs(result: SurveyResult, reader: TableReader, out: Path | None) -> dict[str, Any]:
+def _json_results(result: SurveyResult, reader: TableReader, out: Path | None) -> dict[str, Any]:
     return {
         "rows": reader.n_rows,
         "rows_dropped": reader.n_dropped,
@@ -93,7 +93,7 @@ def _for_programs(result: SurveyResult, reader: TableReader, out: Path | None) -
     }
 
 
-def _show(result: SurveyResult, reader: TableReader, out: Path | None) -> None:
+def _print_results(result: SurveyResult, reader: TableReader, out: Path | None) -> None:
     typer.echo("Most unusual")
     header = [*result.unusual[0].kept, "row", "level", "top_feature", "value", "normal"]
     print_table(
@@ -103,7 +103,7 @@ def _show(result: SurveyResult, reader: TableReader, out: Path | None) -> None:
     confidence = 1 - drift.false_alarm_rate
     dropped = f", {reader.n_dropped} left out for missing values" if reader.n_dropped else ""
     typer.echo()
-    print_facts(
+    print_pairs(
         {
             "rows": f"{drift.n_rows}{dropped}",
             "outside": _with_interval(drift.share_outside, drift.share_interval, confidence),

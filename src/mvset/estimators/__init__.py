@@ -1,1 +1,5 @@
-"""TODO."""
+"""The scikit-learn estimators, one file each; `base` has what every fitted one answers.
+
+Their `fit` assigns one `FittedSets`, and every method scores rows and asks it. Imports everything beneath; imported by
+`summaries`, `plotting`, `files`, `tables`, `report`, `experiments` and `cli`.
+"""

@@ -1,54 +1,51 @@
-"""What a fitted estimator of nested sets answers: scores, decisions, levels, offsets, volumes."""
+"""What every fitted estimator of nested sets answers: scores, decisions, levels, offsets, volumes, inference."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import OutlierMixin, TransformerMixin
+from sklearn.base import BaseEstimator, OutlierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mvset.bandwidth.curves import mass_grid
-from mvset.calibration.level_sets import LevelSets
-from mvset.diagnostics import warn_if_uncertain
+from mvset.calibration.fitted_sets import FittedSets, ScoreFunction
+from mvset.calibration.guarantees import Guarantee
+from mvset.calibration.offsets import offset_at
+from mvset.estimators.inference_methods import InferenceMethods
 from mvset.parallel import thread_map
-from mvset.validation import checked_mass, validated_rows
-from mvset.volume.measure import VolumeEstimate, VolumeSample, inside_sets, measure
+from mvset.validation import validated_rows
+from mvset.volume.measure import VolumeEstimate
+from mvset.volume.reliability import warn_if_unreliable
 from mvset.volume.sampler import VolumeSampler
 
+Array = NDArray[np.float64]
 
-class NestedSetsMixin(OutlierMixin, TransformerMixin):
-    """Methods over nested level sets; `fit` hands them over through :meth:`_keep`."""
+_MARGIN, _N_MASSES = 0.04, 10  # masses around the fitted one, as in the paper
+
+
+class SetEstimator(InferenceMethods, OutlierMixin, TransformerMixin, BaseEstimator):
+    """Base class of the estimators: `fit` assigns `sets_`, and every method scores rows and asks it."""
 
     mass: float
     n_jobs: int | None
-    masses_: NDArray[np.float64]
+    sets_: FittedSets
 
-    def _keep(
-        self,
-        level_sets: LevelSets[Any],
-        masses: NDArray[np.float64],
-        probe: VolumeSample,
-        scores: NDArray[np.float64],
-    ) -> None:
-        """Take over the fitted sets, and the scores of the points that measure their volumes."""
-        self._level_sets = level_sets
-        self._probe = replace(probe, points=np.empty((0, probe.points.shape[1])))  # their scores say it all
-        self._probe_scores = scores
-        self.masses_ = np.array([mass for mass in masses if level_sets.can_claim(mass)])
-        self.offset_ = self.offset(self.mass)
-        self.volume_ = self.volume(self.mass)
+    @property
+    def offset_(self) -> float:
+        """Offset of the fitted set."""
+        return self.sets_.offset()
 
-    def _measure_and_keep(self, level_sets: LevelSets[Any], source: VolumeSampler) -> None:
-        """Draw points for the largest set around the mass, take both over, and warn when too few are in it."""
-        masses = mass_grid(self.mass, 0.04, 10)
-        largest = level_sets.offset(masses[-1])
-        probe = source.draw(lambda points: level_sets.function(points) >= largest)
-        self._keep(level_sets, masses, probe, level_sets.function(probe.points))
-        size = self.volume(masses[-1]).effective_sample_size
-        warn_if_uncertain(size, probe, f"the set of mass {masses[-1]:.3g}", "n_volume_points", stacklevel=5)
+    @property
+    def volume_(self) -> VolumeEstimate:
+        """Volume of the fitted set."""
+        return self.sets_.volume()
+
+    @property
+    def masses_(self) -> Array:
+        """Masses of the columns of `transform`."""
+        return self.sets_.guaranteed(self.sets_.masses)
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Value of the aggregated score, before the offset.
@@ -72,10 +69,10 @@ class NestedSetsMixin(OutlierMixin, TransformerMixin):
         >>> bool((model.decision_function(X) == model.score_samples(X) - model.offset_).all())
         True
         """
-        check_is_fitted(self, "_level_sets")
+        check_is_fitted(self, "sets_")
         X = validated_rows(self, X, reset=False)
         with thread_map(self.n_jobs) as run:
-            return np.asarray(self._level_sets.function(X, run))
+            return np.asarray(self.sets_.score(X, run))
 
     def decision_function(self, X: Any, mass: float | None = None) -> NDArray[np.float64]:
         """Score minus offset: negative outside the set.
@@ -101,8 +98,9 @@ class NestedSetsMixin(OutlierMixin, TransformerMixin):
         >>> bool((model.decision_function(X, mass=0.9) <= model.decision_function(X, mass=0.99)).all())
         True
         """
-        scores = self.score_samples(X)
-        return scores - (self.offset_ if mass is None else self.offset(mass))
+        check_is_fitted(self, "sets_")
+        offset = self.sets_.offset(mass)
+        return self.score_samples(X) - offset
 
     def predict(self, X: Any, mass: float | None = None) -> NDArray[np.intp]:
         """Say for each row whether it lies in the set.
@@ -135,7 +133,7 @@ class NestedSetsMixin(OutlierMixin, TransformerMixin):
         """Smallest mass whose set contains each row.
 
         On new rows from the same distribution levels are close to uniform on [0, 1], in steps of one over the number
-        of held-out rows; those of a "pac" promise lie higher, by what it adds to be safe.
+        of held-out rows; with "pac" they are higher, by its safety margin.
 
         Parameters
         ----------
@@ -160,7 +158,7 @@ class NestedSetsMixin(OutlierMixin, TransformerMixin):
         True
         """
         scores = self.score_samples(X)
-        return self._level_sets.level(scores)
+        return self.sets_.level(scores)
 
     def offset(self, mass: float) -> float:
         """Offset of the set of a given mass.
@@ -174,8 +172,8 @@ class NestedSetsMixin(OutlierMixin, TransformerMixin):
         -------
         offset : float
             Mean over splits of the offset whose set holds a share `mass` of the held-out rows, or the next larger
-            share there is; with a reserved calibration set, the score of the calibration row whose rank keeps the
-            promise.
+            share there is; with a reserved calibration set, the score of the calibration row whose rank guarantees
+            the mass.
 
         Examples
         --------
@@ -188,16 +186,8 @@ class NestedSetsMixin(OutlierMixin, TransformerMixin):
         >>> model.offset(0.9) > model.offset_
         True
         """
-        check_is_fitted(self, "_level_sets")
-        mass = checked_mass(mass)
-        if not self._level_sets.can_claim(mass):
-            promise, n_rows = self._level_sets.promise, self._level_sets.split_offsets.shape[1]
-            raise ValueError(
-                f"{n_rows} calibration rows cannot promise mass={mass:g} in {promise.mode!r} mode: it takes "
-                f"{promise.least_rows(mass)}. Fit with more rows, or ask for "
-                f"{np.floor(1e4 * promise.claims(n_rows)[-1]) / 1e4:g} at most."
-            )
-        return float(self._level_sets.offset(mass))
+        check_is_fitted(self, "sets_")
+        return self.sets_.offset(mass)
 
     def volume(self, mass: float) -> VolumeEstimate:
         """Volume of the set of a given mass.
@@ -220,8 +210,8 @@ class NestedSetsMixin(OutlierMixin, TransformerMixin):
         >>> model.volume(0.5).value < model.volume(0.95).value
         True
         """
-        offset = self.offset(mass)
-        return measure(self._probe, inside_sets(self._probe_scores, offset)).estimate(0)
+        check_is_fitted(self, "sets_")
+        return self.sets_.volume(mass)
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Decision function of the nested sets, one column per mass in `masses_`.
@@ -246,7 +236,7 @@ class NestedSetsMixin(OutlierMixin, TransformerMixin):
         (300, 10)
         """
         scores = self.score_samples(X)
-        return scores[:, np.newaxis] - self._level_sets.offset(self.masses_)
+        return scores[:, np.newaxis] - [self.sets_.offset(mass) for mass in self.masses_]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Names of the columns of :meth:`transform`.
@@ -270,6 +260,35 @@ class NestedSetsMixin(OutlierMixin, TransformerMixin):
         >>> list(model.get_feature_names_out())
         ['minimumvolumeset_0.91', 'minimumvolumeset_0.95', 'minimumvolumeset_0.99']
         """
-        check_is_fitted(self, "_level_sets")
+        check_is_fitted(self, "sets_")
         prefix = type(self).__name__.lower()
         return np.array([f"{prefix}_{mass:.12g}" for mass in self.masses_], dtype=object)
+
+
+def measured_sets(
+    score: ScoreFunction,
+    mass: float,
+    offsets: Array,
+    sampler: VolumeSampler,
+    *,
+    guarantee: Guarantee,
+    calibration_scores: Array | None = None,
+) -> FittedSets:
+    """Nested sets of any score, with a volume sample for the largest set around the mass; warns if it is too small."""
+    masses = mass_grid(mass, _MARGIN, _N_MASSES)
+    largest = float(offset_at(offsets, masses[-1]))
+    sample = sampler.draw(lambda points: score(points) >= largest)
+    sets = FittedSets(
+        score=score,
+        mass=mass,
+        masses=masses,
+        offsets=offsets,
+        guarantee=guarantee,
+        calibration_scores=np.empty(0) if calibration_scores is None else np.sort(calibration_scores),
+        split_scores=np.empty((0, 0)),
+        volume_sample=sample,
+        sample_scores=score(sample.points),
+    )
+    size = sets.volume(masses[-1]).effective_sample_size
+    warn_if_unreliable(size, sample, f"the set of mass {masses[-1]:.3g}", "n_volume_points", stacklevel=5)
+    return sets

@@ -10,16 +10,15 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
+from sklearn.base import MetaEstimatorMixin, _fit_context, clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from mvset.calibration.level_sets import LevelSets
+from mvset.calibration.guarantees import Guarantee
 from mvset.calibration.offsets import offsets_by_rank
-from mvset.calibration.splits import Split, mean_by_row, random_splits
-from mvset.diagnostics import warn_if_unresolved
-from mvset.estimators.base import NestedSetsMixin
-from mvset.metrics.detectors import Dress, check_row_by_row, dress_of, score_function
+from mvset.calibration.splits import Split, mean_by_row, random_splits, warn_if_unresolved
+from mvset.estimators.base import SetEstimator, measured_sets
+from mvset.metrics.detectors import InputFormat, check_row_by_row, input_format, score_function
 from mvset.parallel import Map
 from mvset.validation import check_extent, validated_rows, warn_if_constant
 from mvset.volume.sampler import VOLUME_METHODS, VolumeMethod, VolumeSampler
@@ -30,23 +29,24 @@ class MeanScore:
     """Mean of the scores of several fitted detectors."""
 
     detectors: Sequence[Any]
-    dressed: Dress
+    as_input: InputFormat
 
     def __call__(self, X: NDArray[np.float64], run: Map = map) -> NDArray[np.float64]:
         """Values at the rows of X."""
         if not len(X):
             return np.empty(0)
-        rows = self.dressed(X)
+        rows = self.as_input(X)
         return np.asarray(np.mean([score_function(detector)(rows) for detector in self.detectors], axis=0))
 
 
-class CalibratedSet(NestedSetsMixin, MetaEstimatorMixin, BaseEstimator):
+class CalibratedSet(MetaEstimatorMixin, SetEstimator):
     """Nested sets of given mass from any outlier detector.
 
     What :class:`MinimumVolumeSet` does to the one-class SVM, for any detector with a score: it is fitted on part of the
     rows, for several random splits; the sets are those of the mean score. Offsets are set on the scores of rows that
     the detectors have not seen, so that the sets of different detectors hold the same share of new rows and their
-    volumes can be compared.
+    volumes can be compared. P-values, intervals, bands and drift tests come from the same scores: measured, not proved,
+    and valid in the tail, for masses from 0.8 on.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class CalibratedSet(NestedSetsMixin, MetaEstimatorMixin, BaseEstimator):
     -----
     Each row is scored by the mean of the detectors that have not seen it, ``n_splits * test_size`` of them, and new
     rows by the mean of all. A score that is mostly chance (a forest of a few trees) varies less in the mean of more,
-    and the set then holds more than asked for. More splits, or more trees, mend it.
+    and the set then holds more than asked for. More splits, or more trees, fix that.
 
     Examples
     --------
@@ -166,7 +166,7 @@ class CalibratedSet(NestedSetsMixin, MetaEstimatorMixin, BaseEstimator):
         >>> model.predict([[2.5, 2.5], [5.0, 5.0]])
         array([ 1, -1])
         """
-        dressed = dress_of(X)
+        as_input = input_format(X)
         X = validated_rows(self, X, reset=True)
         check_extent(X)
         warn_if_constant(self, X)
@@ -174,12 +174,18 @@ class CalibratedSet(NestedSetsMixin, MetaEstimatorMixin, BaseEstimator):
         splits = random_splits(len(X), self.n_splits, self.test_size, rng)
         seeded = [_with_seeds(clone(self.detector), rng) for _ in splits]
         pairs = zip(seeded, splits, strict=True)
-        fits = (delayed(_fitted)(detector, dressed(X[split.train])) for detector, split in pairs)
+        fits = (delayed(_fitted)(detector, as_input(X[split.train])) for detector, split in pairs)
         self.detectors_ = list(Parallel(self.n_jobs)(fits))
-        scores = _unseen_scores(self.detectors_, splits, X, dressed)
-        level_sets = LevelSets(MeanScore(self.detectors_, dressed), offsets_by_rank(scores))
+        scores = _unseen_scores(self.detectors_, splits, X, as_input)
         warn_if_unresolved(self.mass, len(scores), len(scores) / len(X))
-        self._measure_and_keep(level_sets, VolumeSampler(self.volume_method, X, self.n_volume_points, rng))
+        self.sets_ = measured_sets(
+            MeanScore(self.detectors_, as_input),
+            self.mass,
+            offsets_by_rank(scores)[0],
+            VolumeSampler(self.volume_method, X, self.n_volume_points, rng),
+            guarantee=Guarantee("split"),
+            calibration_scores=scores,
+        )
         return self
 
 
@@ -196,7 +202,7 @@ def _fitted(detector: Any, rows: Any) -> Any:
 
 
 def _unseen_scores(
-    detectors: Sequence[Any], splits: Sequence[Split], X: NDArray[np.float64], dressed: Dress
+    detectors: Sequence[Any], splits: Sequence[Split], X: NDArray[np.float64], as_input: InputFormat
 ) -> NDArray[np.float64]:
     """Mean score of each row over the detectors that have not seen it; rows that all have seen are left out.
 
@@ -205,7 +211,7 @@ def _unseen_scores(
     """
     scores = []
     for detector, split in zip(detectors, splits, strict=True):
-        score, rows = score_function(detector), dressed(X[split.held_out])
+        score, rows = score_function(detector), as_input(X[split.held_out])
         scores.append(score(rows))
         check_row_by_row(detector, score, rows, scores[-1])
     return mean_by_row(splits, scores)

@@ -1,62 +1,54 @@
-"""Step 10: the estimator. Its `fit` reads steps 1 to 9 in the order of the paper."""
+"""The estimator of the paper. Its `fit` reads as the paper's algorithm."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
+from mvset.bandwidth.choice import RULES, SelectionRule
 from mvset.bandwidth.curves import bandwidth_curve, mass_grid
-from mvset.bandwidth.grid import bandwidth_grid, extend_grid
-from mvset.bandwidth.ranking import Candidate, Ranking, fails_after_success, rank_bandwidths
-from mvset.bandwidth.subsets import points_are_too_few, rank_on_subsets
-from mvset.calibration.guarantees import CALIBRATION_MODES, CalibrationMode, Promise, Reservation
-from mvset.calibration.level_sets import aggregate, held_out_scores
-from mvset.calibration.offsets import order_statistics
-from mvset.calibration.splits import Split, mean_by_row, random_splits
-from mvset.diagnostics import Progress, SolveReport, warn_about_bandwidth, warn_if_unconverged, warn_if_unresolved
-from mvset.estimators.base import NestedSetsMixin
-from mvset.estimators.certainty import CertaintyMixin
-from mvset.explanation import ExplanationMixin
-from mvset.parallel import Map, thread_map
-from mvset.svm.dual import Dual, solve_duals
-from mvset.svm.gram import gaussian_gram
+from mvset.bandwidth.diagnostics import warn_about_bandwidth
+from mvset.bandwidth.grid import bandwidth_grid
+from mvset.bandwidth.search import BandwidthSearch, Solver
+from mvset.calibration.aggregation import aggregate, held_out_scores
+from mvset.calibration.fitted_sets import FittedSets
+from mvset.calibration.guarantees import CALIBRATION_MODES, CalibrationMode, Guarantee, Reservation
+from mvset.calibration.offsets import offsets_by_rank
+from mvset.calibration.splits import random_splits, warn_if_unresolved
+from mvset.estimators.base import SetEstimator
+from mvset.explanation import displacement
+from mvset.parallel import thread_map
+from mvset.svm.convergence import warn_if_unconverged
+from mvset.svm.expansion import KernelExpansion
 from mvset.validation import candidate_sigmas, check_extent, check_spread, validated_rows
 from mvset.volume.sampler import VOLUME_METHODS, VolumeMethod, VolumeSampler
 
 
-@dataclass(frozen=True)
-class Solution:
-    """One bandwidth solved: its nested sets, and the duals and their report behind them."""
-
-    candidate: Candidate
-    duals: list[Dual]
-    report: SolveReport
-
-
-class MinimumVolumeSet(ExplanationMixin, CertaintyMixin, NestedSetsMixin, BaseEstimator):
+class MinimumVolumeSet(SetEstimator):
     r"""Minimum Volume set of a given mass, with calibrated offset and automatic bandwidth.
 
     Estimates the smallest region that holds a share `mass` of the distribution of the rows. A Gaussian one-class SVM is
     trained at a fixed `nu` on part of the rows; its offset is set on the other part so that the region holds the mass
     asked for, on rows it has not seen; this is done for `n_splits` random splits and averaged. Of the candidate
-    bandwidths the one with the least area under the mass-volume curve around `mass` is kept. The same fit gives nested
-    sets for every other mass.
+    bandwidths it keeps the widest whose sets around `mass` are as small as the smallest, up to the standard error; or,
+    with ``selection="area"``, the one of the least area under the mass-volume curve, as in the paper. The same fit
+    gives nested sets for every other mass.
 
-    Standardise columns of different units first: one bandwidth serves all columns.
+    Standardise columns of different units first: one bandwidth serves all columns. Rows must be exchangeable: rows in
+    time order, or several rows of the same object, are not.
 
     Parameters
     ----------
     mass : float, default=0.95
         Share α of the distribution that the set shall hold, in (0, 1). New rows are flagged at a rate of ``1 - mass``,
-        or less where more is promised.
+        or less where more is guaranteed.
     nu : float, default=0.4
         ν of the one-class SVM, in (0, 1]. It bounds the share of training rows outside the *unshifted* set, which must
         exceed ``1 - mass + mass_margin``; it does not set the mass. A warning says when to raise it.
@@ -70,19 +62,23 @@ class MinimumVolumeSet(ExplanationMixin, CertaintyMixin, NestedSetsMixin, BaseEs
     test_size : float, default=0.2
         Share of the rows held out in each split to set the offset.
     calibration : {"split", "conformal", "pac"}, default="split"
-        What is promised about the mass. "split", the paper's mean of held-out offsets, hits it on average and promises
-        nothing about finite samples. "conformal" reserves a calibration set that nothing else sees: a new row falls
-        inside with probability `mass` at least, whatever the distribution, over draws of all rows (marginal). "pac"
-        reserves one, too: with probability `confidence` over draws of it, the true mass of the set is `mass` at least
-        (conditional on the rows). Both have a price in volume, and raise an error where the rows are too few. A scaler
-        fitted to the same rows has seen the reserved ones: for exact promises fit it to others.
+        What is guaranteed about the mass. "split", the paper's mean of held-out offsets, is right on average and
+        guarantees nothing for finite samples. "conformal" reserves a calibration set that nothing else uses: a new row
+        falls inside with probability `mass` at least, whatever the distribution, over draws of all rows (marginal
+        coverage). "pac" also reserves one: with probability `confidence` over draws of it, the true mass of the set is
+        at least `mass` (coverage conditional on the rows). Both cost volume, and raise an error where the rows are too
+        few. A scaler fitted to the same rows has used the reserved ones: for an exact guarantee fit it to others.
     confidence : float, default=0.95
-        Of the "pac" promise.
+        Confidence of the "pac" guarantee.
     calibration_size : float, default=0.5
         Share of the rows reserved by "conformal" and "pac".
+    selection : {"log_volume", "area"}, default="log_volume"
+        Rule by which the bandwidth is chosen. "log_volume": the widest bandwidth whose mean log volume over the masses
+        around `mass` exceeds the least by no more than the standard error of the difference; "area": the least area
+        under the mass-volume curve, as in the paper.
     mass_margin : float, default=0.04
-        The area under the mass-volume curve is taken over ``mass`` ± `mass_margin` (c in the paper), shrunk where that
-        would leave (0, 1).
+        Volumes are compared over the masses ``mass`` ± `mass_margin` (c in the paper), shrunk where that would leave
+        (0, 1).
     n_masses : int, default=10
         Number of masses on that interval.
     volume_method : {"auto", "box", "importance"}, default="auto"
@@ -117,12 +113,14 @@ class MinimumVolumeSet(ExplanationMixin, CertaintyMixin, NestedSetsMixin, BaseEs
     mass_interval_ : MassInterval
         95 % confidence interval for the true mass of the set; see :meth:`mass_interval`.
     curves_ : list of BandwidthCurve
-        The mass-volume curve of every bandwidth tried, narrowest first, by which one was chosen. With a reserved
-        calibration set they are those of the other rows, before it sets the offsets.
+        The mass-volume curve of every bandwidth tried, narrowest first. With a reserved calibration set they are those
+        of the other rows, before it sets the offsets.
     selection_ : Selection
-        How the bandwidth was chosen among them, and with how many effective sample points.
+        How the bandwidth was chosen among them, and what decided.
+    sets_ : FittedSets
+        The nested sets: everything that the methods answer from.
     masses_ : ndarray of shape (n_masses,)
-        The masses of the columns of :meth:`transform`: those of these curves, as far as the rows can promise them.
+        The masses of the columns of :meth:`transform`: those of these curves, as far as the rows can guarantee them.
     n_iter_ : int
         Iterations of the solver at the bandwidth chosen, summed over splits.
     n_features_in_ : int
@@ -170,6 +168,7 @@ class MinimumVolumeSet(ExplanationMixin, CertaintyMixin, NestedSetsMixin, BaseEs
         "calibration": [StrOptions(set(CALIBRATION_MODES))],
         "confidence": [Interval(Real, 0, 1, closed="neither")],
         "calibration_size": [Interval(Real, 0, 1, closed="neither")],
+        "selection": [StrOptions(set(RULES))],
         "mass_margin": [Interval(Real, 0, 1, closed="neither")],
         "n_masses": [Interval(Integral, 2, None, closed="left")],
         "volume_method": [StrOptions(set(VOLUME_METHODS))],
@@ -192,6 +191,7 @@ class MinimumVolumeSet(ExplanationMixin, CertaintyMixin, NestedSetsMixin, BaseEs
         calibration: CalibrationMode = "split",
         confidence: float = 0.95,
         calibration_size: float = 0.5,
+        selection: SelectionRule = "log_volume",
         mass_margin: float = 0.04,
         n_masses: int = 10,
         volume_method: VolumeMethod = "auto",
@@ -210,6 +210,7 @@ class MinimumVolumeSet(ExplanationMixin, CertaintyMixin, NestedSetsMixin, BaseEs
         self.calibration = calibration
         self.confidence = confidence
         self.calibration_size = calibration_size
+        self.selection = selection
         self.mass_margin = mass_margin
         self.n_masses = n_masses
         self.volume_method = volume_method
@@ -246,104 +247,112 @@ class MinimumVolumeSet(ExplanationMixin, CertaintyMixin, NestedSetsMixin, BaseEs
         X = validated_rows(self, X, reset=True)
         check_spread(self, X)
         rng = check_random_state(self.random_state)
-        X, reserved = self._reserve(X, rng)
+        guarantee = Guarantee(self.calibration, self.confidence)
+        X, reserved = self._reserve(X, guarantee, rng)
         splits = random_splits(len(X), self.n_splits, self.test_size, rng)
         masses = mass_grid(self.mass, self.mass_margin, self.n_masses)
-        source = VolumeSampler(self.volume_method, X, self.n_volume_points, rng)
+        sampler = VolumeSampler(self.volume_method, X, self.n_volume_points, rng)
         automatic = isinstance(self.sigma, str)
         sigmas = bandwidth_grid(X, rng) if automatic else candidate_sigmas(self.sigma)
+        solver = Solver(self.nu, self.tol, self.max_iter)
         with thread_map(self.n_jobs) as run:
-            solutions, ranking = self._try_bandwidths(X, splits, sigmas, masses, source, run, extensible=automatic)
-            chosen = solutions[ranking.best]
+            search = BandwidthSearch(X, splits, masses, sampler, solver, self.selection, run, self.verbose)
+            search.search(sigmas, extensible=automatic)
             # The set chosen, once more in full precision.
-            sigma = chosen.candidate.sigma
-            held_out = held_out_scores(X, splits, chosen.duals, sigma, np.float64, run)
-            level_sets = aggregate(X, chosen.duals, held_out, sigma, np.float64)
-            scores = level_sets.function(ranking.probe.points, run)
-            unseen = mean_by_row(splits, held_out) if reserved is None else level_sets.function(reserved, run)
-        curves, probe = ranking.curves, ranking.probe
-        curves[ranking.best] = bandwidth_curve(level_sets, masses, probe, scores, chosen.candidate.training_mass)
-        if reserved is not None:
-            level_sets = replace(
-                level_sets, split_offsets=order_statistics(unseen), promise=Promise(self.calibration, self.confidence)
-            )
+            sigma, duals, training_mass = search.best.sigma, search.best.duals, search.best.report.training_mass
+            function = aggregate(X, duals, sigma)
+            split_scores = held_out_scores(X, splits, duals, sigma, run)
+            sample_scores = function(search.sample.points, run)
+            reserved_scores = None if reserved is None else function(reserved, run)
+        curves = search.curves
+        curves[search.choice.best] = bandwidth_curve(
+            sigma, training_mass, offsets_by_rank(split_scores), masses, search.sample, sample_scores
+        )
 
+        measured: dict[str, Any] = {"volume_sample": search.sample, "sample_scores": sample_scores}
+        if reserved_scores is None:
+            self.sets_ = FittedSets.from_splits(function, self.mass, masses, splits, split_scores, **measured)
+        else:
+            self.sets_ = FittedSets.from_reserved(function, self.mass, masses, reserved_scores, guarantee, **measured)
         self.sigma_ = sigma
-        self.support_vectors_ = level_sets.function.centres
-        self.dual_coef_ = level_sets.function.weights[np.newaxis]
-        self._keep(level_sets, masses, probe, scores)
-        self._keep_calibration(unseen, held_out)
         self.curves_ = curves
-        self.selection_ = ranking.selection
-        self.n_iter_ = chosen.report.iterations
-        warn_if_unconverged([solution.report for solution in solutions], self.tol)
+        self.selection_ = search.selection
+        self.n_iter_ = search.best.report.iterations
+        warn_if_unconverged([candidate.report for candidate in search.candidates], self.tol)
         if reserved is None:
             warn_if_unresolved(self.mass, len(splits[0].held_out), self.test_size)
-        warn_about_bandwidth(self.nu, curves, ranking.best, ranking.selection)
+        warn_about_bandwidth(self.nu, curves[search.choice.best], self.selection_)
         return self
 
     def _reserve(
-        self, X: NDArray[np.float64], rng: np.random.RandomState
+        self, X: NDArray[np.float64], guarantee: Guarantee, rng: np.random.RandomState
     ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        """Rows to fit with, and those reserved to calibrate with, where the promise takes such."""
-        if self.calibration == "split":
+        """Rows to fit with, and those reserved for calibration, if the guarantee needs any."""
+        if not guarantee.reserves_rows:
             return X, None
-        promise = Promise(self.calibration, self.confidence)
-        kept, reserved = Reservation(promise, self.mass, self.calibration_size, self.test_size).draw(len(X), rng)
+        kept, reserved = Reservation(guarantee, self.mass, self.calibration_size, self.test_size).draw(len(X), rng)
         check_extent(X[kept])
         return X[kept], X[reserved]
 
-    def _try_bandwidths(
-        self,
-        X: NDArray[np.float64],
-        splits: Sequence[Split],
-        sigmas: NDArray[np.float64],
-        masses: NDArray[np.float64],
-        source: VolumeSampler,
-        run: Map,
-        *,
-        extensible: bool,
-    ) -> tuple[list[Solution], Ranking]:
-        """Solve and rank bandwidths; an extensible grid ends where they fail and grows if the best is on its edge."""
-        # More splits hold out the same rows again, and say no more about the offsets.
-        n_independent = min(len(splits), len(X) / len(splits[0].held_out))
-        solutions: list[Solution] = []
-        ranking = None
-        rounds = 0
-        while ranking is None or len(sigmas):
-            for solution in self._solutions(X, splits, sigmas, run, self.verbose):
-                solutions.append(solution)
-                if extensible and fails_after_success([s.candidate for s in solutions], masses):
-                    break  # narrower ones fail the condition on nu all the more
-            solutions.sort(key=lambda solution: solution.candidate.sigma)
-            candidates = [solution.candidate for solution in solutions]
-            ranking = rank_bandwidths(candidates, masses, source, n_independent, run, previous=ranking)
-            grows = extensible and ranking.selection.criterion != "middle"
-            grid = [candidate.sigma for candidate in candidates]
-            sigmas = extend_grid(grid, ranking.best, rounds) if grows else np.empty(0)
-            rounds += 1
-        if points_are_too_few(ranking, source):
+    @property
+    def support_vectors_(self) -> NDArray[np.float64]:
+        """Rows with a non-zero weight in at least one split."""
+        return self._function.centres
 
-            def solve(rows: NDArray[np.float64], widths: NDArray[np.float64]) -> list[Candidate]:
-                return [s.candidate for s in self._solutions(rows, splits, widths, run)][::-1]
+    @property
+    def dual_coef_(self) -> NDArray[np.float64]:
+        """Their weights."""
+        return self._function.weights[np.newaxis]
 
-            ranking = rank_on_subsets(ranking, solve, masses, source, n_independent, run)
-        return solutions, ranking
+    @property
+    def _function(self) -> KernelExpansion:
+        return cast(KernelExpansion, self.sets_.score)
 
-    def _solutions(
-        self,
-        X: NDArray[np.float64],
-        splits: Sequence[Split],
-        sigmas: NDArray[np.float64],
-        run: Map,
-        verbose: bool | int = False,
-    ) -> Iterator[Solution]:
-        """Solve every split at each bandwidth, from wide to narrow: each solution starts from the one before."""
-        gram = duals = None
-        for sigma in Progress(np.sort(sigmas)[::-1].tolist(), verbose):
-            gram = gaussian_gram(X, sigma, run, recycle=gram)
-            duals = solve_duals(gram, splits, nu=self.nu, tol=self.tol, max_iter=self.max_iter, starts=duals, run=run)
-            report = SolveReport.of(duals)
-            scores = held_out_scores(X, splits, duals, sigma, np.float32, run)
-            level_sets = aggregate(X, duals, scores, sigma, np.float32)
-            yield Solution(Candidate(level_sets, report.training_mass), [dual.compact() for dual in duals], report)
+    def explain(self, X: Any) -> NDArray[np.float64]:
+        r"""How far each feature of each row is from the normal rows around it.
+
+        With the score :math:`f(x) = \sum_j c_j k_\sigma(x, x_j)`, the mean shift moves a row to the mean of the support
+        vectors around it, :math:`m(x) = \sum_j c_j k_\sigma(x, x_j)\, x_j / f(x)`. The explanation is the row's
+        displacement from there, in units of the bandwidth,
+
+        .. math:: (x - m(x)) / \sigma = -\sigma \nabla \log f(x),
+
+        which says how fast the score falls with each feature.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to explain.
+
+        Returns
+        -------
+        contributions : ndarray of shape (n_samples, n_features)
+            Positive where a value is higher than is normal around it, negative where it is lower; the largest in
+            absolute value contributes most. ``X - sigma_ * contributions`` is what would be normal near by.
+
+        Notes
+        -----
+        It costs about twice as much as `score_samples`, and is right in the far tail, where the score is zero.
+        Its limits: it looks at the support vectors near by, not at all rows, and knows one step, not the whole way into
+        the set. Half-way between two clusters it points to neither. Where two columns rise and fall together, a row off
+        their line is explained by both. Deep inside the set there is nothing to explain, and the contributions are
+        small and of no meaning. They compare features by the columns' own units: standardise columns of different ones.
+
+        References
+        ----------
+        Y. Cheng, "Mean shift, mode seeking, and clustering", IEEE Trans. PAMI 17 (1995).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mvset import MinimumVolumeSet
+        >>> X = np.random.default_rng(0).normal(size=(500, 3))
+        >>> model = MinimumVolumeSet(sigma=1.0, random_state=0).fit(X)
+        >>> contributions = model.explain([[0.0, 6.0, 0.0]])
+        >>> int(np.abs(contributions).argmax()), bool(contributions[0, 1] > 0)
+        (1, True)
+        """
+        check_is_fitted(self, "sets_")
+        X = validated_rows(self, X, reset=False)
+        with thread_map(self.n_jobs) as run:
+            return displacement(self._function, X, run)

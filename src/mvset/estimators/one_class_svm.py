@@ -1,56 +1,72 @@
-"""What the method is compared with: the plain one-class SVM, at ν = 1-α in the paper."""
+"""The plain one-class SVM, the method that the paper compares with: at ν = 1-α, without calibration."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OutlierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted
 
-from mvset.calibration.level_sets import kernel_expansion
-from mvset.diagnostics import SolveReport, warn_if_unconverged
 from mvset.parallel import thread_map
+from mvset.svm.convergence import SolveReport, warn_if_unconverged
 from mvset.svm.dual import solve_dual
+from mvset.svm.expansion import kernel_expansion
 from mvset.svm.gram import lazy_gram
 from mvset.validation import validated_rows
 
 
 class OneClassSVM(OutlierMixin, BaseEstimator):
-    r"""One-class SVM with Gaussian kernel, a faster stand-in for scikit-learn's.
+    r"""One-class SVM with Gaussian kernel, a faster replacement for scikit-learn's.
 
-    Same meaning, scale and signs as ``sklearn.svm.OneClassSVM(kernel="rbf")``. With ``nu = 1 - mass`` it is the
-    baseline of the paper, whose realised mass on new rows falls short of what `nu` says. Sample weights are not
-    supported.
+    Parameters, attributes, scale and signs are those of ``sklearn.svm.OneClassSVM(kernel="rbf")``. With
+    ``nu = 1 - mass`` it is the baseline of the paper: its set tends to hold less than `mass` of new rows, because
+    nothing is held out to calibrate it. `MinimumVolumeSet` does that.
 
     Parameters
     ----------
-    nu : float, default=0.5
-        Upper bound on the share of training rows outside the set and lower bound on the share of support vectors.
+    kernel : "rbf", default="rbf"
+        The Gaussian kernel. Others raise an error.
+    degree : int, default=3
+        Accepted for compatibility with scikit-learn. No effect.
     gamma : "scale", "auto" or float, default="scale"
-        Kernel coefficient, :math:`\exp(-\gamma |x-y|^2)`, as in scikit-learn: "scale" is
-        ``1 / (n_features * X.var())``, "auto" is ``1 / n_features``.
-    sigma : float, optional
-        Bandwidth, in place of `gamma`: ``gamma = 1 / (2 sigma²)``.
+        Kernel coefficient, :math:`\exp(-\gamma |x-y|^2)`: "scale" is ``1 / (n_features * X.var())``, "auto" is
+        ``1 / n_features``.
+    coef0 : float, default=0.0
+        Accepted for compatibility with scikit-learn. No effect.
     tol : float, default=1e-3
         Tolerance of the solver on the optimality conditions.
+    nu : float, default=0.5
+        Upper bound on the share of training rows outside the set and lower bound on the share of support vectors.
+    shrinking : bool, default=True
+        Accepted for compatibility with scikit-learn. No effect.
+    cache_size : float, default=200
+        Accepted for compatibility with scikit-learn. No effect.
+    verbose : bool, default=False
+        Accepted for compatibility with scikit-learn. No effect.
     max_iter : int, default=-1
         Limit on the solver's iterations; -1 means no limit short of ten million.
+    sigma : float, optional
+        Bandwidth, in place of `gamma`: ``gamma = 1 / (2 sigma²)``. Not in scikit-learn.
     n_jobs : int or None, default=None
-        Number of threads that score rows; -1 for all cores.
+        Number of threads that score rows; -1 for all cores. Not in scikit-learn.
 
     Attributes
     ----------
     support_ : ndarray of shape (n_SV,)
-        Indices of the support vectors.
+        Indices of the support vectors in X.
     support_vectors_ : ndarray of shape (n_SV, n_features)
         The support vectors.
+    n_support_ : ndarray of shape (1,), dtype int32
+        Number of support vectors.
     dual_coef_ : ndarray of shape (1, n_SV)
-        Their coefficients, in (0, 1], of sum ``nu * n_samples``.
-    offset_ : float
+        Their coefficients: positive and at most the weight of the row; their sum is ``nu`` times that of the positive
+        weights. Without `sample_weight` every weight is one.
+    offset_ : ndarray of shape (1,)
         ``decision_function = score_samples - offset_``.
     intercept_ : ndarray of shape (1,)
         ``-offset_``.
@@ -58,10 +74,34 @@ class OneClassSVM(OutlierMixin, BaseEstimator):
         The bandwidth in use.
     n_iter_ : int
         Iterations of the solver.
+    fit_status_ : int
+        0 if the solver converged, 1 otherwise (with a ``ConvergenceWarning``).
+    shape_fit_ : tuple of int
+        Shape of X in `fit`.
     n_features_in_ : int
         Number of columns seen by `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, when X has string column names.
+
+    See Also
+    --------
+    MinimumVolumeSet : The same function with its offset calibrated on held-out rows.
+
+    Notes
+    -----
+    The dual, eq. (3) of the paper in LIBSVM's scale and with the sample weights C_i as bounds:
+
+    .. math:: \min_\alpha \tfrac12 \sum_{i,j} \alpha_i \alpha_j k(x_i, x_j)
+        \quad\text{s.t.}\quad 0 \le \alpha_i \le C_i,\quad \sum_i \alpha_i = \nu \sum_i C_i.
+
+    Differences from scikit-learn's:
+
+    - The kernel is Gaussian, and X is dense.
+    - `tol` refers to weights of mean one: c times the weights give c times the solution, whatever c is.
+    - A row with decision value 0 is inside, as in the paper's eq. (4).
+    - `support_` has indices into X also when some weights are not positive. Those of scikit-learn 1.9 then count the
+      rows of positive weight only.
+    - ``nu=1`` is allowed: the solution is a kernel density estimate.
 
     Examples
     --------
@@ -71,36 +111,60 @@ class OneClassSVM(OutlierMixin, BaseEstimator):
     >>> svm = OneClassSVM(nu=0.05, sigma=1.0).fit(X)
     >>> svm.predict([[0.0, 0.0], [5.0, 5.0]])
     array([ 1, -1])
+
+    Code written for scikit-learn's works unchanged.
+
+    >>> svm = OneClassSVM(kernel="rbf", gamma="auto", nu=0.1, shrinking=True, cache_size=500).fit(X)
+    >>> int(svm.n_support_[0]) == len(svm.support_vectors_)
+    True
     """
 
     _parameter_constraints: dict[str, list[Any]] = {
-        "nu": [Interval(Real, 0, 1, closed="right")],
+        "kernel": [str, callable],
+        "degree": [Interval(Integral, 0, None, closed="left")],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
-        "sigma": [Interval(Real, 0, None, closed="neither"), None],
+        "coef0": [Interval(Real, None, None, closed="neither")],
         "tol": [Interval(Real, 0, None, closed="neither")],
+        "nu": [Interval(Real, 0, 1, closed="right")],
+        "shrinking": ["boolean"],
+        "cache_size": [Interval(Real, 0, None, closed="neither")],
+        "verbose": ["verbose"],
         "max_iter": [Interval(Integral, -1, None, closed="left")],
+        "sigma": [Interval(Real, 0, None, closed="neither"), None],
         "n_jobs": [Integral, None],
     }
 
     def __init__(
         self,
         *,
-        nu: float = 0.5,
+        kernel: str | Callable[..., Any] = "rbf",
+        degree: int = 3,
         gamma: float | Literal["scale", "auto"] = "scale",
-        sigma: float | None = None,
+        coef0: float = 0.0,
         tol: float = 1e-3,
+        nu: float = 0.5,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: bool | int = False,
         max_iter: int = -1,
+        sigma: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.nu = nu
+        self.kernel = kernel
+        self.degree = degree
         self.gamma = gamma
-        self.sigma = sigma
+        self.coef0 = coef0
         self.tol = tol
+        self.nu = nu
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
         self.max_iter = max_iter
+        self.sigma = sigma
         self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> OneClassSVM:
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> OneClassSVM:
         """Solve the dual on all rows.
 
         Parameters
@@ -109,6 +173,9 @@ class OneClassSVM(OutlierMixin, BaseEstimator):
             Training rows.
         y : Ignored
             Present for API consistency.
+        sample_weight : array-like of shape (n_samples,), optional
+            Upper bounds on the coefficients, as in LIBSVM; one for every row by default. Rows whose weight is zero or
+            negative are left out, except that ``gamma="scale"`` is computed from all rows.
 
         Returns
         -------
@@ -121,22 +188,44 @@ class OneClassSVM(OutlierMixin, BaseEstimator):
         >>> from mvset.datasets import two_moons
         >>> X = two_moons(300, random_state=0)
         >>> svm = OneClassSVM(nu=0.1, sigma=0.3).fit(X)
-        >>> bool(len(svm.support_) >= 30)
+        >>> len(svm.support_) >= 30
+        True
+
+        Only rows with a positive weight are used.
+
+        >>> first = OneClassSVM(nu=0.1, sigma=0.3).fit(X, sample_weight=[1.0] * 200 + [0.0] * 100)
+        >>> bool((first.support_ < 200).all())
         True
         """
+        self._check_kernel()
         X = validated_rows(self, X, reset=True)
+        weights = _validated_weights(sample_weight, X)
         self.sigma_ = self._bandwidth(X)
-        dual = solve_dual(lazy_gram(X, self.sigma_), np.arange(len(X)), self.nu, self.tol, self.max_iter)
+        # At mean one the tolerance does not depend on the scale of the weights.
+        scale = weights[weights > 0].mean()
+        bounds = (np.maximum(weights, 0.0) / scale).astype(np.float32)
+        gram = lazy_gram(X, self.sigma_)
+        dual = solve_dual(gram, np.flatnonzero(bounds), self.nu, self.tol, self.max_iter, bounds=bounds)
+        self._function = kernel_expansion(X, scale * dual.alpha, self.sigma_)
         self.support_ = np.flatnonzero(dual.alpha)
-        self._function = kernel_expansion(X, dual.alpha.astype(np.float64), self.sigma_)
         self.support_vectors_ = self._function.centres
+        self.n_support_ = np.array([len(self.support_)], dtype=np.int32)
         self.dual_coef_ = self._function.weights[np.newaxis]
-        self.offset_ = dual.rho
-        self.intercept_ = np.array([-self.offset_])
+        self.offset_ = np.array([scale * dual.rho])
+        self.intercept_ = -self.offset_
+        self.shape_fit_ = X.shape
         report = SolveReport.of([dual])
         self.n_iter_ = report.iterations
+        self.fit_status_ = int(bool(report.failures))
         warn_if_unconverged([report], self.tol)
         return self
+
+    def _check_kernel(self) -> None:
+        if self.kernel != "rbf":
+            raise ValueError(
+                f"kernel={self.kernel!r} is not available: mvset.OneClassSVM has the Gaussian kernel only. Use "
+                "kernel='rbf', or sklearn.svm.OneClassSVM for other kernels."
+            )
 
     def _bandwidth(self, X: NDArray[np.float64]) -> float:
         if self.sigma is not None:
@@ -178,7 +267,7 @@ class OneClassSVM(OutlierMixin, BaseEstimator):
             return self._function(X, run)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Score minus offset: negative outside the set.
+        """Score minus offset: negative outside the set, zero on its border.
 
         Parameters
         ----------
@@ -199,15 +288,15 @@ class OneClassSVM(OutlierMixin, BaseEstimator):
         >>> bool((svm.decision_function(X) == svm.score_samples(X) - svm.offset_).all())
         True
         """
-        return self.score_samples(X) - self.offset_
+        return np.asarray(self.score_samples(X) - self.offset_)
 
     def predict(self, X: Any) -> NDArray[np.intp]:
-        """Say for each row whether it lies in the set.
+        """Classify each row as inside or outside the set.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to judge.
+            Rows to classify.
 
         Returns
         -------
@@ -223,4 +312,20 @@ class OneClassSVM(OutlierMixin, BaseEstimator):
         >>> svm.predict([[0.0, 1.0], [100.0, 100.0]])
         array([ 1, -1])
         """
-        return np.where(self.decision_function(X) >= 0, 1, -1)
+        return np.where(self.decision_function(X) >= 0, 1, -1).astype(np.intp)
+
+
+def _validated_weights(sample_weight: ArrayLike | None, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """One weight for each row, of which some are positive."""
+    if sample_weight is None:
+        return np.ones(len(X))
+    weights: NDArray[np.float64] = check_array(
+        sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight"
+    )
+    if weights.shape != (len(X),):
+        raise ValueError(
+            f"sample_weight and X have incompatible shapes: {weights.shape} vs {X.shape}. Give one weight for each row."
+        )
+    if not (weights > 0).any():
+        raise ValueError("Invalid input - all samples have zero or negative weights.")
+    return weights

@@ -9,17 +9,18 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import _fit_context
 from sklearn.model_selection import KFold, cross_val_score
 from sklearn.neighbors import KernelDensity
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from mvset.bandwidth.diagnostics import warn_if_on_edge
 from mvset.bandwidth.grid import bandwidth_grid, extend_grid
-from mvset.calibration.level_sets import LevelSets
+from mvset.calibration.guarantees import Guarantee
 from mvset.calibration.offsets import offsets_by_rank
-from mvset.diagnostics import warn_if_on_edge
-from mvset.estimators.base import NestedSetsMixin
+from mvset.estimators.base import SetEstimator, measured_sets
+from mvset.exceptions import CalibrationWarning
 from mvset.parallel import Map
 from mvset.validation import candidate_sigmas, check_spread, validated_rows
 from mvset.volume.sampler import VOLUME_METHODS, VolumeMethod, VolumeSampler
@@ -38,14 +39,15 @@ class LogDensity:
         return np.asarray(self.estimate.score_samples(X)) if len(X) else np.empty(0)
 
 
-class PluginKernelDensity(NestedSetsMixin, BaseEstimator):
+class PluginKernelDensity(SetEstimator):
     """Level set of a Gaussian kernel density estimate, at the empirical quantile: the plug-in approach.
 
     The baseline of the paper's Section III-C, with the methods of :class:`MinimumVolumeSet`, to compare both on the
     same rows. The bandwidth is the one of the largest likelihood in 4-fold cross-validation. The threshold is the level
     that a share `mass` of the *training* rows reaches, so that in many dimensions, where each row lies under its own
     kernel, the set holds less of new rows than asked for; :class:`CalibratedSet` around
-    :class:`sklearn.neighbors.KernelDensity` sets it on rows held out.
+    :class:`sklearn.neighbors.KernelDensity` sets it on rows held out. Scores of training rows are no calibration, so
+    p-values, intervals, bands, `detect` and `check_drift` raise an error; `drift_monitor` works.
 
     Parameters
     ----------
@@ -165,15 +167,21 @@ class PluginKernelDensity(NestedSetsMixin, BaseEstimator):
             raise ValueError(
                 f"sigma={self.sigma_:.4g} is too narrow for float64: the density at the rows is not finite."
             )
-        level_sets = LevelSets(density, offsets_by_rank(scores))
         if self.mass > 1.0 - 1.0 / len(X):
             warnings.warn(
                 f"{len(X)} rows cannot resolve mass={self.mass:g}: the set holds all of them, and less of new rows. At "
                 f"least {int(np.ceil(1.0 / (1.0 - self.mass) - 1e-9))} are needed.",
+                CalibrationWarning,
                 stacklevel=3,
             )
         warn_if_on_edge(self.sigma_, self.sigmas_.tolist(), stacklevel=4)
-        self._measure_and_keep(level_sets, VolumeSampler(self.volume_method, X, self.n_volume_points, rng))
+        self.sets_ = measured_sets(
+            density,
+            self.mass,
+            offsets_by_rank(scores)[0],
+            VolumeSampler(self.volume_method, X, self.n_volume_points, rng),
+            guarantee=Guarantee("training"),
+        )
         return self
 
     def _choose_bandwidth(

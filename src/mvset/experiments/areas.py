@@ -1,4 +1,4 @@
-"""What `moons` and `boston` share: the area under the mass-volume curve by bandwidth, and the choice it leads to."""
+"""Shared by `moons` and `boston`: the area under the mass-volume curve by bandwidth, and the selected bandwidths."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mvset import BandwidthCurve, MinimumVolumeSet
-from mvset.experiments.methods import MASS, fixed, least_area
+from mvset.bandwidth.curves import BandwidthCurve
+from mvset.estimators.minimum_volume_set import MinimumVolumeSet
+from mvset.experiments.methods import MASS, fixed
 from mvset.experiments.plan import Row
 from mvset.experiments.style import label
 from mvset.experiments.summary import column, distinct
@@ -20,15 +21,17 @@ N_SPLITS = 25
 
 
 def area_rows(X: NDArray[np.float64], sigmas: NDArray[np.float64], paper_sigma: float, seed: int) -> list[Row]:
-    """A row for each bandwidth, then those of the least area, of the library's own rule, and of the paper.
+    """One row per bandwidth, then one for each of three choices: least area, the library's own rule, the paper.
 
-    The last three say how much of the rows the sets of mass 0.90 and 0.95 hold, and how much of the smaller set lies
-    outside the larger.
+    The rows of the three choices also have the shares of X inside the sets of mass 0.90 and 0.95, and the number of
+    uniform points that are inside the smaller set but outside the larger.
     """
-    model = MinimumVolumeSet(MASS, sigma=sigmas, n_splits=N_SPLITS, volume_method="box", random_state=seed).fit(X)
+    settings: dict[str, Any] = {"n_splits": N_SPLITS, "volume_method": "box", "random_state": seed}
+    model = MinimumVolumeSet(MASS, sigma=sigmas, **settings).fit(X)
+    by_area = MinimumVolumeSet(MASS, sigma=sigmas, selection="area", **settings).fit(X)
     by_sigma = {each.sigma: each for each in model.curves_}
     chosen = {
-        LEAST_AREA: least_area(model.curves_).sigma,
+        LEAST_AREA: by_area.sigma_,
         LIBRARY: model.sigma_,
         AT_PAPER: min(by_sigma, key=lambda sigma: abs(sigma - paper_sigma)),
     }
@@ -57,7 +60,7 @@ def _row(
 
 
 def draw_areas(axes: Any, rows: Sequence[Row], paper_sigma: float) -> None:
-    """Area against the bandwidth: every repetition thin, the first bold, with its choice and the paper's."""
+    """Draw the area against the bandwidth: the first repetition bold, the others thin, and the paper's choice."""
     for repetition in reversed([int(value) for value in distinct(rows, "repetition")]):
         first = repetition == 0
         sigmas, areas = (column(rows, name, choice=CURVE, repetition=repetition) for name in ("sigma", "area"))

@@ -23,9 +23,9 @@ PAPER = (
     "mass 0.90 and 0.95 hold 0.91 and 0.95 of the rows, and are nested."
 )
 REMARK = (
-    "The area is flat between the neighbours 0.285 and 0.423 of the paper's list, and its minimum is at one or the "
-    "other depending on the random splits. The library's own rule, the widest σ whose sets are as small as the "
-    "smallest up to the standard error, settles that."
+    "The area is nearly the same at the neighbouring values 0.285 and 0.423 of the paper's list, and which of them has "
+    "the smaller one depends on the random splits. The library's own rule, the widest σ within one standard error of "
+    "the smallest sets, resolves the tie."
 )
 FULL = Plan(cases=[{}], repetitions=50)
 QUICK = Plan(cases=[{}], repetitions=4)
@@ -37,22 +37,23 @@ COLOURS = {0.9: palette.OURS_DARK, 0.95: palette.OURS_LIGHT}
 
 
 def compute(task: Task) -> list[Row]:
-    """One draw of the splits."""
+    """Fit with one draw of the random splits."""
     return area_rows(datasets.boston(), SIGMAS, PAPER_SIGMA, int(task["repetition"]))
 
 
 def run(config: Config) -> list[Row]:
-    """Rows of the experiment."""
+    """Compute the rows of the experiment, or read those on disk."""
     return computed_rows("boston", compute, config)
 
 
 def _counts(sigmas: Any) -> str:
+    """The distinct bandwidths, each with its number of occurrences."""
     values, counts = np.unique(np.round(sigmas, 3), return_counts=True)
     return ", ".join(f"{value:g} ({count} of {len(sigmas)})" for value, count in zip(values, counts, strict=True))
 
 
 def findings(rows: Sequence[Row]) -> list[Finding]:
-    """The bandwidths chosen over draws of the splits, and the masses at the paper's."""
+    """Compare the selected bandwidths, and the masses at the paper's bandwidth, with the paper."""
     least, library = (column(rows, "sigma", choice=choice) for choice in (LEAST_AREA, LIBRARY))
     agree = np.isclose(least, PAPER_SIGMA, atol=0.005)
     found = [
@@ -72,7 +73,7 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
 
 @styled
 def plot(rows: Sequence[Row]) -> Any:
-    """Area against the bandwidth, and the two sets."""
+    """Draw the area against the bandwidth, and the two sets."""
     figure, (left, right) = new_figure(10.5, 4.2, 2, width_ratios=(1, 1.15))
     draw_areas(left, rows, PAPER_SIGMA)
     left.set(xlim=(0, 2))
@@ -84,9 +85,9 @@ def plot(rows: Sequence[Row]) -> Any:
     for mass, colour in COLOURS.items():
         border(right, model.score_samples, model.offset(mass), extent, colors=colour, linewidths=2)
     inside = {mass: np.mean(model.predict(X, mass=mass) == 1) for mass in COLOURS}
-    for place, (mass, colour) in enumerate(COLOURS.items()):
+    for line, (mass, colour) in enumerate(COLOURS.items()):
         text = f"mass {mass:.2f}: {inside[mass]:.3f} of the rows"
-        label(right, text, (extent[1], extent[3]), colour, shift=(-6, -12 - 14 * place))
+        label(right, text, (extent[1], extent[3]), colour, shift=(-6, -12 - 14 * line))
     right.set(xlim=extent[:2], ylim=extent[2:], xlabel="rooms per dwelling", ylabel="% lower status")
     right.set_title(f"The sets at the paper's σ = {PAPER_SIGMA}, nested")
     return figure

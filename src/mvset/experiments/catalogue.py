@@ -11,24 +11,24 @@ from mvset.experiments.summary import Finding
 
 
 class Experiment(Protocol):
-    """What each file of an experiment offers; some have ``numbers(rows)``, a table with its header first, too."""
+    """The interface of an experiment module; some also have ``numbers(rows)``, a table that begins with its header."""
 
     TITLE: str
-    FIGURES: str  # of the paper
-    PAPER: str  # what it reports
-    REMARK: str  # what differs, and why
+    FIGURES: str  # numbers of the figures in the paper
+    PAPER: str  # what the paper reports
+    REMARK: str  # differences to the paper, and their reasons
     FULL: Plan
     QUICK: Plan
-    SECONDS: float  # a task takes on average on one core, roughly: for the time left
+    SECONDS: float  # rough time of one task on one core, for the estimate of the time left
 
     def run(self, config: Config) -> list[Row]:
-        """Compute the rows that are missing; give all."""
+        """Compute the missing rows; return all rows."""
 
     def plot(self, rows: Sequence[Row]) -> Any:
-        """Draw them."""
+        """Draw the figure."""
 
     def findings(self, rows: Sequence[Row]) -> list[Finding]:
-        """What they say beside what the paper says."""
+        """Compare the rows with the statements of the paper."""
 
 
 EXPERIMENTS: dict[str, Experiment] = {

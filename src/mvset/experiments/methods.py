@@ -1,4 +1,4 @@
-"""What the experiments compare: the paper's method, its baseline, and the distance of their sets to the true one."""
+"""The methods compared in the experiments, and the distance of their sets to the true set."""
 
 from __future__ import annotations
 
@@ -9,85 +9,86 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mvset import BandwidthCurve, MinimumVolumeSet, OneClassSVM, PluginKernelDensity
-from mvset.bandwidth.choice import describes_masses
 from mvset.datasets import GaussianMixtureWithOutliers, paper_mixture
+from mvset.estimators.minimum_volume_set import MinimumVolumeSet
+from mvset.estimators.one_class_svm import OneClassSVM
+from mvset.estimators.plugin_kernel_density import PluginKernelDensity
 from mvset.experiments.plan import Row
 from mvset.volume.measure import measure
 from mvset.volume.sampler import VolumeSampler
 
 MASS = 0.95
-_BOX_POINTS = 2**16  # that measure a difference in the plane
-_POINTS = 20_000  # in more dimensions
-_UNMEASURED = 4000  # points for the volume of a set whose volume nobody asks for
+_BOX_POINTS = 2**16  # sample points for a symmetric difference in two or three dimensions
+_POINTS = 20_000  # sample points in more dimensions
+_FEW_POINTS = 4000  # sample points of models whose volume is not used
 
 Set = Callable[[NDArray[np.float64]], NDArray[np.bool_]]
 
-true_mixture: Callable[..., GaussianMixtureWithOutliers] = cache(paper_mixture)  # its levels take a million draws
+# Cached, since a mixture draws a million points for its thresholds.
+true_mixture: Callable[..., GaussianMixtureWithOutliers] = cache(paper_mixture)
 
 
 def fixed(X: ArrayLike, sigma: float, n_splits: int, seed: int) -> MinimumVolumeSet:
-    """The paper's method at one bandwidth."""
+    """Fit the paper's method at one bandwidth."""
     model = MinimumVolumeSet(
-        MASS, sigma=sigma, n_splits=n_splits, volume_method="box", n_volume_points=_UNMEASURED, random_state=seed
+        MASS, sigma=sigma, n_splits=n_splits, volume_method="box", n_volume_points=_FEW_POINTS, random_state=seed
     )
     model.fit(X)
     return model
 
 
-def least_area(curves: Sequence[BandwidthCurve]) -> BandwidthCurve:
-    """The paper's choice: least area under the curve, among bandwidths that meet its condition on ν."""
-    return min((c for c in curves if describes_masses(c.training_mass, c.masses)), key=lambda curve: curve.area)
-
-
 def selected(X: ArrayLike, sigmas: Any, n_splits: int, seed: int) -> MinimumVolumeSet:
-    """The paper's method: the bandwidth of the least area among the candidates, the same splits throughout."""
-    tried = MinimumVolumeSet(MASS, sigma=sigmas, n_splits=n_splits, random_state=seed).fit(X)
-    return fixed(X, least_area(tried.curves_).sigma, n_splits, seed)
+    """Fit the paper's method, with the bandwidth of the least area."""
+    model = MinimumVolumeSet(MASS, sigma=sigmas, n_splits=n_splits, selection="area", random_state=seed)
+    model.fit(X)
+    return model
 
 
 def one_class_svm(X: ArrayLike, sigma: float, mass: float = MASS, tol: float = 1e-3) -> OneClassSVM:
-    """The paper's baseline at one bandwidth: ν = 1-α."""
+    """Fit the paper's baseline at one bandwidth: a one-class SVM with ν = 1-α."""
     svm = OneClassSVM(nu=1.0 - mass, sigma=sigma, tol=tol)
     svm.fit(X)
     return svm
 
 
 def plug_in(X: ArrayLike, sigmas: ArrayLike, seed: int) -> PluginKernelDensity:
-    """The paper's other baseline."""
-    model = PluginKernelDensity(MASS, sigma=sigmas, volume_method="box", n_volume_points=_UNMEASURED, random_state=seed)
+    """Fit the paper's other baseline, the plug-in kernel density estimate."""
+    model = PluginKernelDensity(MASS, sigma=sigmas, volume_method="box", n_volume_points=_FEW_POINTS, random_state=seed)
     model.fit(X)
     return model
 
 
 def inside(model: Any) -> Set:
-    """The set of a fitted model."""
+    """Indicator function of the set of a fitted model."""
     return lambda points: np.asarray(model.predict(points) == 1)
 
 
 def differences(
     mixture: GaussianMixtureWithOutliers, X: NDArray[np.float64], sets: Sequence[Set], seed: int, mass: float = MASS
 ) -> list[tuple[float, float]]:
-    """Measure of the symmetric difference of each set to the true one, over the true volume, with its standard error.
+    """Volume of the symmetric difference of each set and the true set, over the true volume, with standard errors.
 
-    Paper: uniform points in the box around the rows. Differences: the box around the rows and a thousand further draws,
-    since the true set may leave the former; beyond three dimensions, importance sampling for the union of all sets.
+    The paper uses uniform points in the bounding box of the rows. Here the box also contains a thousand further draws,
+    because the true set may extend beyond the rows; in more than three dimensions, importance sampling for the union of
+    all sets replaces the box.
     """
-    rng = np.random.RandomState([seed, 1])  # not the state that drew the rows
-    log_level = mixture.log_level(mass)
+    rng = np.random.RandomState([seed, 1])  # independent of the draw of the rows
+    log_threshold = mixture.log_threshold(mass)
 
     def true(points: NDArray[np.float64]) -> NDArray[np.bool_]:
-        return mixture.log_density(points) >= log_level
+        return mixture.log_density(points) >= log_threshold
 
     def union(points: NDArray[np.float64]) -> NDArray[np.bool_]:
         return np.asarray(np.any([true(points), *(each(points) for each in sets)], axis=0))
 
     around = np.vstack([X, mixture.sample(1000, rng)])
     few = X.shape[1] <= 3
-    source = VolumeSampler("box", around, _BOX_POINTS, rng) if few else VolumeSampler("importance", around, _POINTS, rng)
-    probe = source.draw(union)
-    marked = np.column_stack([each(probe.points) for each in sets]) ^ true(probe.points)[:, np.newaxis]
-    found = measure(probe, marked)
+    sampler = (
+        VolumeSampler("box", around, _BOX_POINTS, rng) if few else VolumeSampler("importance", around, _POINTS, rng)
+    )
+    sample = sampler.draw(union)
+    marked = np.column_stack([each(sample.points) for each in sets]) ^ true(sample.points)[:, np.newaxis]
+    found = measure(sample, marked)
     unit = np.exp(found.log_scale - mixture.volume(mass).log_value)
     return [(float(unit * v), float(unit * e)) for v, e in zip(found.values, found.standard_errors, strict=True)]
 
@@ -95,7 +96,7 @@ def differences(
 def distances(
     mixture: GaussianMixtureWithOutliers, X: NDArray[np.float64], models: Mapping[str, Sequence[Any]], seed: int
 ) -> list[Row]:
-    """One row for each method, with its distance to the true set; of several models the one that is best by it."""
+    """One row per method with its distance to the true set; of several models, the one with the smallest distance."""
     flat = [(method, model) for method, several in models.items() for model in several]
     found = differences(mixture, X, [inside(model) for _, model in flat], seed)
     rows: list[Row] = [

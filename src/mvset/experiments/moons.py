@@ -22,9 +22,9 @@ PAPER = (
     "n = 2000, 30 σ in [0.01, 0.5], 25 splits: the least area is at σ = 0.15; the empirical mass of the set is 0.96."
 )
 REMARK = (
-    "The paper does not give the noise of its moons. The least area moves with the noise; the masses hardly do. The "
-    "library's own rule takes, from the same list, the widest σ whose sets are as small as the smallest up to the "
-    "standard error."
+    "The paper does not state the noise of its moons. The σ of the least area depends on the noise; the masses hardly "
+    "do. The library's own rule selects, from the same list, the widest σ within one standard error of the smallest "
+    "sets."
 )
 NOISES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 FULL = Plan(cases=[{"noise": noise} for noise in NOISES], repetitions=20)
@@ -38,18 +38,18 @@ PAPER_SIGMA, PAPER_MASS = 0.15, 0.96
 
 
 def compute(task: Task) -> list[Row]:
-    """One draw of the moons: the repetition is the seed of rows and splits."""
+    """Fit to one draw of the moons; the repetition is the seed of rows and splits."""
     seed = int(task["repetition"])
     return area_rows(two_moons(N_ROWS, noise=float(task["noise"]), random_state=seed), SIGMAS, PAPER_SIGMA, seed)
 
 
 def run(config: Config) -> list[Row]:
-    """Rows of the experiment."""
+    """Compute the rows of the experiment, or read those on disk."""
     return computed_rows("moons", compute, config)
 
 
 def _closest(rows: Sequence[Row]) -> float:
-    """The noise whose bandwidth of least area is the paper's, up to a step of the list, in most draws."""
+    """The noise at which the bandwidth of the least area most often agrees with the paper, up to one grid step."""
 
     def misses(noise: float) -> tuple[int, float]:
         away = np.abs(column(rows, "sigma", noise=noise, choice=LEAST_AREA) - PAPER_SIGMA)
@@ -59,7 +59,7 @@ def _closest(rows: Sequence[Row]) -> float:
 
 
 def findings(rows: Sequence[Row]) -> list[Finding]:
-    """Which noise matches the paper, and how well."""
+    """The noise that matches the paper, and how well it does."""
     closest = _closest(rows)
     sigmas = column(rows, "sigma", noise=closest, choice=LEAST_AREA)
     near = int(np.sum(np.abs(sigmas - PAPER_SIGMA) < STEP))
@@ -69,7 +69,7 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
         Finding(
             "σ of the least area there",
             "0.15",
-            f"median {np.median(sigmas):.3f}; within a step of the list of 0.15 in {near} of {len(sigmas)} draws",
+            f"median {np.median(sigmas):.3f}; within one grid step of 0.15 in {near} of {len(sigmas)} draws",
             near > len(sigmas) / 2,
         ),
         Finding("empirical mass there", "0.96", str(mass), round(float(mass.mean), 2) == PAPER_MASS),
@@ -77,13 +77,13 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
 
 
 def numbers(rows: Sequence[Row]) -> list[list[str]]:
-    """Bandwidth and mass by noise."""
+    """Table of bandwidth and mass by noise."""
     table = [
         [
             "noise",
             "σ of the least area",
             "from … to",
-            "within a step of 0.15",
+            "within one grid step of 0.15",
             "empirical mass",
             "σ by the library's rule",
         ]
@@ -101,7 +101,7 @@ def numbers(rows: Sequence[Row]) -> list[list[str]]:
 
 @styled
 def plot(rows: Sequence[Row]) -> Any:
-    """Area against the bandwidth, the set, and both numbers of the paper against the noise."""
+    """Draw the area against the bandwidth, the set, and bandwidth and mass against the noise."""
     figure, axes = new_figure(10.5, 6.6, 2, n_rows=2, width_ratios=(1, 1.15))
     noise = _closest(rows)
     shown = where(rows, noise=noise)
@@ -126,7 +126,7 @@ def plot(rows: Sequence[Row]) -> Any:
 
 
 def _against_noise(axes: Any, rows: Sequence[Row], name: str, paper: float, title: str) -> None:
-    """Every draw as a point, the mean as a line, the paper's value dashed."""
+    """Draw every repetition as a point, the mean as a line, and the paper's value dashed."""
     noises = distinct(rows, "noise")
     values = [column(rows, name, noise=noise, choice=LEAST_AREA) for noise in noises]
     for noise, some in zip(noises, values, strict=True):

@@ -1,4 +1,4 @@
-"""Section II-A and Proposition 2 in numbers: how often sets that should be nested are not."""
+"""Section II-A and Proposition 2: how often the sets of two masses are not nested."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from mvset.volume.box import draw_box_sample
 from mvset.volume.measure import measure
 
 TITLE = "Are the sets nested?"
-FIGURES = "in words, Section II-A"
+FIGURES = "Section II-A (text)"
 PAPER = "Independent OCSVMs at different ν need not give nested sets; ours are nested by construction."
 REMARK = (
-    "The share is the volume of the set of mass 0.90 that lies outside the set of mass 0.95, over the volume of the "
-    "former, on 2¹⁶ even points: less than about 10⁻⁴ goes unseen. *Each at its best σ* takes for either ν the σ that "
-    "is best by the truth, as a careful user would tune them. At the narrowest σ no weight reaches its bound, and the "
-    "two problems have the same solution up to a scale. The OCSVMs are solved to a tolerance of 10⁻⁶: at LIBSVM's 10⁻³ "
-    "much of what lies outside at narrow σ is solver noise."
+    "The share is the volume of the part of the set of mass 0.90 that lies outside the set of mass 0.95, over the "
+    "volume of the set of mass 0.90. It is measured with 2¹⁶ quasi-random points, so shares below about 10⁻⁴ are not "
+    "detected. *Each at its best σ* uses, for each ν, the σ closest to the true set, as if both had been tuned "
+    "perfectly. At the narrowest σ no weight reaches its bound, and the two problems have the same solution up to a "
+    "factor. The OCSVMs are solved to a tolerance of 10⁻⁶; at LIBSVM's default of 10⁻³, much of the volume outside at "
+    "narrow σ is solver error."
 )
 FULL = Plan(cases=[{}], repetitions=100)
 QUICK = Plan(cases=[{}], repetitions=6)
@@ -41,16 +42,16 @@ TUNED = "ocsvm tuned"
 
 
 def compute(task: Task) -> list[Row]:
-    """Both methods at every bandwidth, on one sample."""
+    """Fit both methods to one sample, at every bandwidth."""
     seed, mixture = int(task["repetition"]), true_mixture()
     X = mixture.sample(N_ROWS, random_state=seed)
-    probe = draw_box_sample(
+    sample = draw_box_sample(
         np.vstack([X, mixture.sample(1000, random_state=seed + 1)]), N_POINTS, np.random.RandomState(seed)
     )
 
     def row(method: str, sigma: float, smaller: Set, larger: Set) -> Row:
-        small = smaller(probe.points)
-        found = measure(probe, np.column_stack([small, small & ~larger(probe.points)]))
+        small = smaller(sample.points)
+        found = measure(sample, np.column_stack([small, small & ~larger(sample.points)]))
         return {"method": method, "sigma": float(sigma), "share_outside": float(found.values[1] / found.values[0])}
 
     rows = []
@@ -68,16 +69,17 @@ def compute(task: Task) -> list[Row]:
 
 
 def _inside_at(model: Any, mass: float) -> Set:
+    """Indicator function of the nested set of another mass."""
     return lambda points: np.asarray(model.predict(points, mass=mass) == 1)
 
 
 def run(config: Config) -> list[Row]:
-    """Rows of the experiment."""
+    """Compute the rows of the experiment, or read those on disk."""
     return computed_rows("nested", compute, config)
 
 
 def _shares(rows: Sequence[Row], method: str) -> list[NDArray[np.float64]]:
-    """Shares outside of all repetitions, by bandwidth."""
+    """Shares outside in all repetitions, by bandwidth."""
     return [column(rows, "share_outside", method=method, sigma=sigma) for sigma in _sigmas(rows)]
 
 
@@ -86,7 +88,7 @@ def _sigmas(rows: Sequence[Row]) -> list[float]:
 
 
 def findings(rows: Sequence[Row]) -> list[Finding]:
-    """How often and by how much."""
+    """How often the sets are not nested, and how much volume lies outside."""
     tuned, ours = column(rows, "share_outside", method=TUNED), column(rows, "share_outside", method="ours")
     same = {sigma: np.mean(shares > 0) for sigma, shares in zip(_sigmas(rows), _shares(rows, "ocsvm"), strict=True)}
     most = max(same.values())
@@ -114,7 +116,7 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
 
 
 def numbers(rows: Sequence[Row]) -> list[list[str]]:
-    """How often and by how much, by bandwidth."""
+    """Table by bandwidth: share of samples that are not nested, and mean volume outside."""
     table = [["σ", "OCSVM: samples not nested", "volume outside", "ours: samples not nested", "volume outside"]]
     by_method = zip(_sigmas(rows), _shares(rows, "ocsvm"), _shares(rows, "ours"), strict=True)
     for sigma, *shares in by_method:
@@ -125,7 +127,7 @@ def numbers(rows: Sequence[Row]) -> list[list[str]]:
 
 @styled
 def plot(rows: Sequence[Row]) -> Any:
-    """An example that is not nested, and the shares against the bandwidth."""
+    """Draw an example that is not nested, and both shares against the bandwidth."""
     figure, (left, middle, right) = new_figure(10.5, 3.8, 3, width_ratios=(1, 1, 1))
     _example(left, rows)
     sigmas = _sigmas(rows)
@@ -151,7 +153,7 @@ def plot(rows: Sequence[Row]) -> Any:
 
 
 def _example(axes: Any, rows: Sequence[Row]) -> None:
-    """The sample of the first repetition at the bandwidth at which most lies outside."""
+    """Draw the first sample at the bandwidth with the largest volume outside."""
     sigma = float(max(where(rows, method="ocsvm", repetition=0), key=lambda row: row["share_outside"])["sigma"])
     X = true_mixture().sample(N_ROWS, random_state=0)
     extent = extent_of(X, 0.04)

@@ -1,4 +1,4 @@
-"""Fig. 1: at ν = 0.4 the one-class SVM's own set is far too small, but its level sets follow the tail."""
+"""Fig. 1: at ν = 0.4 the set of the one-class SVM is far too small, but its level sets follow the tail."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from mvset import OneClassSVM
-from mvset.calibration.level_sets import KernelExpansion
+from mvset.estimators.one_class_svm import OneClassSVM
 from mvset.experiments.methods import MASS, true_mixture
 from mvset.experiments.plan import Config, Plan, Row, Task
 from mvset.experiments.rows import computed_rows
 from mvset.experiments.style import TRUE_SET, border, extent_of, label, new_figure, plane, styled
 from mvset.experiments.summary import Finding, column
 from mvset.plotting import palette
+from mvset.svm.expansion import KernelExpansion
 
 TITLE = "The level sets of a one-class SVM at ν = 0.4"
 FIGURES = "Fig. 1"
@@ -25,8 +25,8 @@ PAPER = (
 )
 REMARK = (
     "The paper does not state the bandwidth of this figure; σ = 1 is about the best of `sigma`. The rank correlation "
-    "puts a number on what the eye sees: in the tail the solution function orders points as the density does. Inside "
-    "the set it says nothing, and has holes where the density is highest."
+    "quantifies what the figure shows: in the tail the solution function orders points as the density does. Inside the "
+    "set it is uninformative, and low where the density is highest."
 )
 FULL = QUICK = Plan(cases=[{}], repetitions=1)
 SECONDS = 0.1
@@ -37,30 +37,30 @@ N_ROWS = 1000
 
 
 def compute(task: Task) -> list[Row]:
-    """The rows of the sample with their weights in the solution function."""
+    """Fit to one sample; return its points with their weights in the solution function."""
     X = true_mixture().sample(N_ROWS, random_state=task["repetition"])
     svm = OneClassSVM(nu=NU, sigma=SIGMA).fit(X)
     weights = np.zeros(N_ROWS)
     weights[svm.support_] = svm.dual_coef_[0]
     return [
-        {"x": float(x), "y": float(y), "weight": float(w), "offset": svm.offset_}
+        {"x": float(x), "y": float(y), "weight": float(w), "offset": float(svm.offset_[0])}
         for (x, y), w in zip(X, weights, strict=True)
     ]
 
 
 def run(config: Config) -> list[Row]:
-    """Rows of the experiment."""
+    """Compute the rows of the experiment, or read those on disk."""
     return computed_rows("nu", compute, config)
 
 
 def _solution(rows: Sequence[Row]) -> tuple[NDArray[np.float64], NDArray[np.float64], KernelExpansion, float]:
-    """The sample, its weights, the solution function and its offset."""
+    """Points, weights, solution function and offset from the rows."""
     X, weights = np.column_stack([column(rows, "x"), column(rows, "y")]), column(rows, "weight")
     return X, weights, KernelExpansion(X, weights, SIGMA, X.mean(axis=0)), float(rows[0]["offset"])
 
 
 def findings(rows: Sequence[Row]) -> list[Finding]:
-    """Shares, and how well the solution function orders the tail."""
+    """Share outside, number of support vectors, and rank correlations with the true density."""
     X, weights, solution, offset = _solution(rows)
     mixture = true_mixture()
     fresh = mixture.sample(20_000, random_state=1)
@@ -87,18 +87,18 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
 
 @styled
 def plot(rows: Sequence[Row]) -> Any:
-    """The set, the level sets and the support vectors."""
+    """Draw the set, the level sets and the support vectors."""
     X, weights, solution, offset = _solution(rows)
     extent = extent_of(X, 0.12)
     figure, axes = new_figure(5.2, 4.8)
-    levels = offset * np.array([0.01, 0.04, 0.12, 0.3, 0.6])
-    border(axes, solution, levels, extent, colors=palette.INK, linewidths=0.7)
+    offsets = offset * np.array([0.01, 0.04, 0.12, 0.3, 0.6])
+    border(axes, solution, offsets, extent, colors=palette.INK, linewidths=0.7)
     support = weights > 0
     axes.scatter(*X[~support].T, s=5, color=palette.FAINT, linewidths=0)
     axes.scatter(*X[support].T, s=7, color=palette.ONE_CLASS_SVM, linewidths=0)
     border(axes, solution, offset, extent, colors=palette.OURS, linewidths=2.2)
     mixture = true_mixture()
-    border(axes, mixture.log_density, mixture.log_level(MASS), extent, **TRUE_SET)
+    border(axes, mixture.log_density, mixture.log_threshold(MASS), extent, **TRUE_SET)
     right = extent[1] - 0.4
     for height, text, colour in (
         (2.6, "the set at ν = 0.4", palette.OURS),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mvset import MinimumVolumeSet
+from mvset.estimators.minimum_volume_set import MinimumVolumeSet
 from mvset.experiments.methods import MASS, distances, fixed, one_class_svm, selected, true_mixture
 from mvset.experiments.plan import Config, Plan, Row, Task
 from mvset.experiments.rows import computed_rows
@@ -17,9 +17,9 @@ from mvset.plotting import palette
 
 TITLE = "A sample with 5 % of uniform outliers"
 FIGURES = "Figs. 8 and 9"
-PAPER = "One picture of each method: ours is more robust to outliers than the OCSVM at the σ that is best by the truth."
+PAPER = "One example of each method: ours is more robust to outliers than the OCSVM at the σ closest to the true set."
 REMARK = (
-    "The paper shows one picture; these are means over samples. *As shipped* is `MinimumVolumeSet()` with its "
+    "The paper shows one sample; these are means over samples. *As shipped* is `MinimumVolumeSet()` with its "
     "defaults: automatic bandwidths and the one-standard-error rule instead of the paper's 20 σ and the least area."
 )
 FULL = Plan(cases=[{}], repetitions=100)
@@ -38,7 +38,7 @@ METHODS = {
 
 
 def compute(task: Task) -> list[Row]:
-    """All methods on one sample."""
+    """Fit all methods to one sample."""
     seed, mixture = int(task["repetition"]), true_mixture(outlier_share=SHARE)
     X = mixture.sample(N_ROWS, random_state=seed)
     models = {
@@ -50,12 +50,12 @@ def compute(task: Task) -> list[Row]:
 
 
 def run(config: Config) -> list[Row]:
-    """Rows of the experiment."""
+    """Compute the rows of the experiment, or read those on disk."""
     return computed_rows("outliers", compute, config)
 
 
 def findings(rows: Sequence[Row]) -> list[Finding]:
-    """Mean distance of each method."""
+    """Mean distance of each method, and the paired difference."""
     means = {method: interval(column(rows, "difference", method=method)) for method in METHODS}
     paired = interval(column(rows, "difference", method="ocsvm") - column(rows, "difference", method="ours"))
     return [
@@ -68,7 +68,7 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
 
 @styled
 def plot(rows: Sequence[Row]) -> Any:
-    """The set of each method on the first sample, and the distances on all of them."""
+    """Draw the set of each method for the first sample, and the distances for all samples."""
     figure, (left, middle, right) = new_figure(10.5, 3.7, 3, width_ratios=(1, 1, 0.8))
     mixture = true_mixture(outlier_share=SHARE)
     X, outlier = mixture.sample(N_ROWS, random_state=0, return_outliers=True)
@@ -80,7 +80,7 @@ def plot(rows: Sequence[Row]) -> Any:
         name, colour = METHODS[method]
         axes.scatter(*X[~outlier].T, s=3, color=palette.FAINT, linewidths=0)
         axes.scatter(*X[outlier].T, s=14, color=palette.INK, marker="x", linewidths=0.8)
-        border(axes, mixture.log_density, mixture.log_level(MASS), extent, **TRUE_SET)
+        border(axes, mixture.log_density, mixture.log_threshold(MASS), extent, **TRUE_SET)
         border(axes, model.decision_function, 0.0, extent, colors=colour, linewidths=2)
         plane(axes, extent)
         axes.set_title(f"{name.split(',')[0]}, σ = {sigma:.2f}: {row['difference']:.3f}")
@@ -90,15 +90,15 @@ def plot(rows: Sequence[Row]) -> Any:
 
 
 def _strips(axes: Any, rows: Sequence[Row]) -> None:
-    """Every sample as a point, the mean as a line with its interval."""
+    """Draw the distance in every sample as a point, and the mean with its interval."""
     jitter = np.random.RandomState(0).uniform(-0.16, 0.16, size=len(rows))
     names = []
-    for place, (method, (name, colour)) in enumerate(METHODS.items()):
+    for x, (method, (name, colour)) in enumerate(METHODS.items()):
         values = column(rows, "difference", method=method)
         mean = interval(values)
-        axes.scatter(place + jitter[: len(values)], values, s=6, color=colour, alpha=0.45, linewidths=0)
-        axes.plot([place - 0.28, place + 0.28], [mean.mean] * 2, color=colour)
-        band(axes, [place - 0.28, place + 0.28], [mean] * 2, colour)
+        axes.scatter(x + jitter[: len(values)], values, s=6, color=colour, alpha=0.45, linewidths=0)
+        axes.plot([x - 0.28, x + 0.28], [mean.mean] * 2, color=colour)
+        band(axes, [x - 0.28, x + 0.28], [mean] * 2, colour)
         names.append(f"{mean}\n" + name.replace(", ", ",\n", 1))
     axes.set(xlim=(-0.5, 2.5), ylim=(0, None), ylabel="symmetric difference / true volume")
     axes.set_xticks(range(len(names)), names)

@@ -1,4 +1,4 @@
-"""The page that sets what the paper reports beside what we got."""
+"""README.md of the results folder: compares the paper with our results."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ _TITLE = "# The paper's experiments, reproduced"
 _HEAD = f"""{_TITLE}
 
 A. Thomas, V. Feuillard, A. Gramfort, *Calibration of One-Class SVM for MV set estimation*, 2015. This page, its figures
-and the rows behind them were written by `mvset reproduce` (mvset {__version__}); delete the folder and run
-`mvset reproduce --all` to get them again, number by number. Unless stated otherwise distances are measures of the
-symmetric difference to the true set of mass 0.95, over its volume; ± gives 95 % confidence intervals of means; *apart*
-means that intervals do not overlap. A ✓ says that what the paper claims holds in our rows, a ✗ that it does not; rows
-without a mark are for the record.
+and the data behind them were written by `mvset reproduce` (mvset {__version__}). To compute them again, with the same
+numbers, delete the folder and run `mvset reproduce --all`. Unless stated otherwise, the distance of a set to the true
+set of mass 0.95 is the volume of their symmetric difference over the volume of the true set; ± gives 95 % confidence
+intervals of means; *apart* means that intervals do not overlap. ✓ marks statements of the paper that hold in our
+results, ✗ those that do not; lines without a mark are additional information.
 """
 
 
-_QUICK_NOTE = "*A quick run: with few repetitions a ✗ may only mean that intervals still overlap.* "
+_QUICK_NOTE = "*A quick run: with few repetitions, ✗ may only mean that intervals still overlap.* "
 
 
 def largest_plan(experiment: Experiment, file: RowFile) -> Plan | None:
-    """The full plan if all its rows are there, else the quick one, if those are."""
+    """The full plan if all its rows exist, otherwise the quick plan if all its rows exist, otherwise None."""
     return next((plan for plan in (experiment.FULL, experiment.QUICK) if not file.missing(plan)), None)
 
 
 def check_page(out: Path) -> None:
-    """Refuse to write over a README.md that is not this page."""
+    """Fail if the folder contains a README.md that this command has not written."""
     path = out / "README.md"
     if path.exists() and not path.read_text(encoding="utf-8", errors="replace").startswith(_TITLE):
-        raise UnusableRowsError(f"{path} is not the page that this command writes: give another folder.")
+        raise UnusableRowsError(f"{path} was not written by this command: choose another folder.")
 
 
 def write_page(out: Path) -> Path:
-    """Write README.md over all experiments that lie in the folder, at least as far as a quick run takes them."""
+    """Write README.md about all experiments in the folder that have at least the rows of a quick run."""
     sections, overview = [], []
     for name, experiment in EXPERIMENTS.items():
         file = RowFile(out / f"{name}.csv")
@@ -68,7 +68,7 @@ def write_page(out: Path) -> Path:
 """
         )
     path = out / "README.md"
-    table = _table([["experiment", "in the paper", "repetitions", "claims that hold"], *overview])
+    table = _table([["experiment", "in the paper", "repetitions", "statements that hold"], *overview])
     text = "\n\n".join(part.strip() for part in (_HEAD, table, *sections))
     path.write_text(text + "\n", encoding="utf-8")
     return path

@@ -1,4 +1,4 @@
-"""Which rows an experiment shall have, and how they are computed."""
+"""Plan and configuration of an experiment: which rows to compute, and how."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 Value = str | int | float
-Task = dict[str, Value]  # the columns that say what is computed: those of a case, and the repetition
-Row = dict[str, Value]  # a task's columns, and a result
+Task = dict[str, Value]  # the columns that identify a task: those of the case, and the repetition
+Row = dict[str, Value]  # the columns of the task and of the result
 
 
 @dataclass(frozen=True)
 class Plan:
     """Cases and the number of repetitions of each.
 
-    A plan says which rows are wanted and never what is in them, so that the rows of a quick run serve a full one.
+    A plan determines which rows exist, never their values, so that a full run can use the rows of a quick one.
     """
 
     cases: Sequence[Mapping[str, Value]]
     repetitions: int
 
     def tasks(self) -> list[Task]:
-        """All tasks, repetition by repetition: a run cut short has some of every case, and its pace tells what is left.
+        """All tasks, one repetition of all cases after the other, so that an interrupted run has some of every case.
 
         The repetition is the seed of everything random in a task.
         """
@@ -37,7 +37,7 @@ def _ignore() -> None:
 class Config:
     """How to run an experiment.
 
-    `out` is the folder of its rows; `on_done` is called whenever the rows of one more task lie there.
+    `out` is the folder for the rows; `on_done` is called whenever the rows of a task have been saved.
     """
 
     plan: Plan

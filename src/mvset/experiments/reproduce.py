@@ -1,4 +1,4 @@
-"""Run experiments one after the other: rows, figures, and the page that holds them against the paper."""
+"""Run experiments: compute rows, draw figures, and write the page that compares them with the paper."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mvset.experiments.style import save
 
 @dataclass(frozen=True)
 class Job:
-    """One experiment to run, and how much of it is left."""
+    """One experiment to run, with the number of tasks left."""
 
     name: str
     plan: Plan
@@ -29,12 +29,12 @@ class Job:
 
     @property
     def seconds_left(self) -> float:
-        """Rough time of all that is left, on one core."""
+        """Rough time of the tasks left, on one core."""
         return self.n_left * self.task_seconds
 
 
 def plan_jobs(names: Sequence[str], out: Path, *, quick: bool) -> list[Job]:
-    """What is to be done, in the order of the paper; makes the folder, and checks that all can be written there."""
+    """Create the folder, check that it can be used, and return the jobs in the order of the paper."""
     out.mkdir(parents=True, exist_ok=True)
     check_page(out)
     jobs = []
@@ -46,9 +46,9 @@ def plan_jobs(names: Sequence[str], out: Path, *, quick: bool) -> list[Job]:
 
 
 def reproduce(job: Job, out: Path, *, n_jobs: int | None, on_done: Callable[[], None]) -> list[Path]:
-    """Compute what is left of a job, draw it and bring the page up to date; give the files written.
+    """Compute the missing rows of a job, draw its figure and update the page; return the files written.
 
-    What is drawn are the rows of the full plan where all are there, even if a quick run was asked for.
+    If all rows of the full plan exist, the figure shows these, even in a quick run.
     """
     experiment = EXPERIMENTS[job.name]
     experiment.run(Config(job.plan, out, n_jobs, on_done))

@@ -1,4 +1,4 @@
-"""Rows on disk: computed in parallel, kept as they come, not computed again."""
+"""Rows on disk: computed in parallel, saved as soon as they are ready, never computed twice."""
 
 from __future__ import annotations
 
@@ -13,46 +13,47 @@ from pathlib import Path
 from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 
+from mvset.exceptions import MvsetWarning
 from mvset.experiments.plan import Config, Plan, Row, Task, Value
 from mvset.files.atomic import written_aside
 from mvset.version import __version__
 
-_STAMP = "mvset"  # the column that says which version computed a row
+_STAMP = "mvset"  # name of the column with the version that computed a row
 
 Compute = Callable[[Task], Sequence[Row]]
 
 
 class UnusableRowsError(ValueError):
-    """A file of rows that cannot be gone on with."""
+    """A file of rows cannot be continued; the message says what to do."""
 
 
 class RowFile:
-    """The rows of one experiment as CSV, sorted by task; every addition replaces the file as a whole."""
+    """The rows of one experiment in a CSV file, sorted by task and rewritten with every addition."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._header: list[str] = []
-        self._lines: dict[tuple[Value, ...], list[list[str]]] = {}  # by task, as they stand in the file
+        self._lines: dict[tuple[Value, ...], list[list[str]]] = {}  # by task, unparsed
         if path.exists():
             self._read()
 
     def missing(self, plan: Plan) -> list[Task]:
-        """Tasks of a plan whose rows are not there."""
+        """Tasks of a plan whose rows are missing."""
         return [task for task in plan.tasks() if _as_read(task.values()) not in self._lines]
 
     def rows(self, plan: Plan) -> list[Row]:
-        """Rows of a plan's tasks, in their order, with the numbers as they stand in the file."""
+        """Rows of the tasks of a plan, sorted by task, with numbers rounded as in the file."""
         tasks = sorted(_as_read(task.values()) for task in plan.tasks())
         lines = [line for task in tasks for line in self._lines[task]]
         return [dict(zip(self._header, map(_value, line), strict=True)) for line in lines]
 
     def add(self, task: Task, results: Sequence[Row]) -> None:
-        """Keep the rows of a task."""
+        """Save the rows of a task."""
         rows = [{**task, **result, _STAMP: __version__} for result in results]
         if self._lines and list(rows[0]) != self._header:
             raise UnusableRowsError(
-                f"{self.path} has the columns {', '.join(self._header)}, and this run {', '.join(rows[0])}: move it "
-                "away to compute its rows afresh, or give another folder."
+                f"{self.path} has the columns {', '.join(self._header)}, but this run computes "
+                f"{', '.join(rows[0])}: move the file away to compute its rows again, or choose another folder."
             )
         self._header = list(rows[0])
         self._lines[_as_read(task.values())] = [[_text(value) for value in row.values()] for row in rows]
@@ -64,27 +65,27 @@ class RowFile:
         try:
             with self.path.open(newline="", encoding="utf-8") as text:
                 self._header, *lines = list(csv.reader(text)) or [[]]
-            self._take(lines)
-        except (ValueError, csv.Error):  # not text, or not what was written
+            self._parse(lines)
+        except (ValueError, csv.Error):  # not UTF-8, or another table
             raise UnusableRowsError(
-                f"{self.path} is not a file of rows as this command writes them: move it away, or give another folder."
+                f"{self.path} is not a file of rows written by this command: move it away, or choose another folder."
             ) from None
         stamp = self._header.index(_STAMP)
         others = {line[stamp] for line in lines} - {__version__}
         if others:
             raise UnusableRowsError(
-                f"{self.path} has rows of mvset {', '.join(sorted(others))}, and this is {__version__}: move it away "
-                "to compute them afresh, or give another folder."
+                f"{self.path} has rows of mvset {', '.join(sorted(others))}, but this is {__version__}: move the "
+                "file away to compute its rows again, or choose another folder."
             )
 
-    def _take(self, lines: list[list[str]]) -> None:
-        """Sort lines by task; a ValueError where they cannot be such."""
+    def _parse(self, lines: list[list[str]]) -> None:
+        """Group lines by task; raises ValueError if the file was not written by this class."""
         width = self._header.index("repetition") + 1
         self._header.index(_STAMP)
         for line in lines:
             self._lines.setdefault(tuple(map(_value, line[:width])), []).append(line)
         shapes = {(len(block), *map(len, block)) for block in self._lines.values()}
-        # All tasks of an experiment have equally many rows: a file cut short has one with fewer.
+        # All tasks of an experiment have the same number of rows, so a truncated file has a task with fewer.
         if len(shapes) > 1 or any(len(line) != len(self._header) for line in lines):
             raise ValueError
 
@@ -92,13 +93,13 @@ class RowFile:
 def computed_rows(name: str, compute: Compute, config: Config) -> list[Row]:
     """Rows of all tasks of the plan; only those not on disk are computed.
 
-    Each task's rows are saved when it is done, whatever becomes of the others.
+    The rows of a task are saved as soon as it is finished, so an interruption loses no finished task.
     """
     config.out.mkdir(parents=True, exist_ok=True)
     file = RowFile(config.out / f"{name}.csv")
     run = Parallel(config.n_jobs, return_as="generator_unordered", batch_size=1)
-    with _deaf_to_ctrl_c():  # workers are stopped from here, and have nothing to say about it
-        computed = run(delayed(_quietly)(compute, task) for task in file.missing(config.plan))
+    with _ignoring_sigint():  # workers inherit this; the main process stops them
+        computed = run(delayed(_without_advice)(compute, task) for task in file.missing(config.plan))
     for task, results in computed:
         file.add(task, results)
         config.on_done()
@@ -106,9 +107,9 @@ def computed_rows(name: str, compute: Compute, config: Config) -> list[Row]:
 
 
 @contextmanager
-def _deaf_to_ctrl_c() -> Iterator[None]:
-    """Ignore Ctrl-C for the moment in which processes are started, which then ignore it for good."""
-    if threading.current_thread() is not threading.main_thread():  # only that may say what signals do
+def _ignoring_sigint() -> Iterator[None]:
+    """Ignore SIGINT while worker processes are started; they inherit this and keep ignoring it."""
+    if threading.current_thread() is not threading.main_thread():  # only the main thread can set signal handlers
         yield
         return
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -118,16 +119,16 @@ def _deaf_to_ctrl_c() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _quietly(compute: Compute, task: Task) -> tuple[Task, Sequence[Row]]:
-    """Experiments fit at hopeless bandwidths on purpose: advice about them is noise, a failed solve an error."""
+def _without_advice(compute: Compute, task: Task) -> tuple[Task, Sequence[Row]]:
+    """Compute a task without warnings, since some bandwidths are bad on purpose; missing convergence is an error."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
+        warnings.simplefilter("ignore", MvsetWarning)
         warnings.simplefilter("error", ConvergenceWarning)
         return task, compute(task)
 
 
 def _as_read(values: Iterable[Value]) -> tuple[Value, ...]:
-    """Values as they come back from the file."""
+    """Values as they are read back from the file."""
     return tuple(_value(_text(value)) for value in values)
 
 

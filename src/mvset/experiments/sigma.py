@@ -32,8 +32,8 @@ PAPER = (
 )
 REMARK = (
     "The paper shows one sample and does not state its σ; these are means over samples with 95 % intervals. The volume "
-    "of the true set, the unit of distances, is 37.6. What the OCSVM gets wrong at its best σ varies: on the sample "
-    "drawn it is so wide that the set bridges the two modes; at narrower σ the border follows single rows."
+    "of the true set, the unit of distances, is 37.6. At its best σ the OCSVM fails in different ways: in the "
+    "figure its σ is so wide that the set connects the two modes; at narrower σ the border follows single rows."
 )
 FULL = Plan(cases=[{}], repetitions=100)
 QUICK = Plan(cases=[{}], repetitions=6)
@@ -46,7 +46,7 @@ METHODS = {"ours": palette.OURS, "ocsvm": palette.ONE_CLASS_SVM}
 
 
 def compute(task: Task) -> list[Row]:
-    """Both methods at every bandwidth, on one sample."""
+    """Fit both methods to one sample, at every bandwidth."""
     seed, mixture = int(task["repetition"]), true_mixture()
     X = mixture.sample(N_ROWS, random_state=seed)
     models = [
@@ -61,12 +61,12 @@ def compute(task: Task) -> list[Row]:
 
 
 def run(config: Config) -> list[Row]:
-    """Rows of the experiment."""
+    """Compute the rows of the experiment, or read those on disk."""
     return computed_rows("sigma", compute, config)
 
 
 def _curves(rows: Sequence[Row]) -> dict[str, list[Interval]]:
-    """Mean distances of each method, by bandwidth."""
+    """Mean distance of each method, by bandwidth."""
     return {
         method: [interval(column(rows, "difference", method=method, sigma=sigma)) for sigma in distinct(rows, "sigma")]
         for method in METHODS
@@ -74,7 +74,7 @@ def _curves(rows: Sequence[Row]) -> dict[str, list[Interval]]:
 
 
 def _better(rows: Sequence[Row]) -> tuple[Interval, list[float]]:
-    """The OCSVM at its best bandwidth, and those around our best at which ours lies below it, intervals apart."""
+    """Distance of the OCSVM at its best bandwidth, and the bandwidths at which ours is significantly smaller."""
     curves, sigmas = _curves(rows), distinct(rows, "sigma")
     best = min(curves["ocsvm"], key=lambda each: each.mean)
     first = last = int(np.argmin([ours.mean for ours in curves["ours"]]))
@@ -88,7 +88,7 @@ def _better(rows: Sequence[Row]) -> tuple[Interval, list[float]]:
 
 
 def findings(rows: Sequence[Row]) -> list[Finding]:
-    """The best of both, and the range of bandwidths over which ours beats the best of the OCSVM."""
+    """Both methods at their best bandwidth, and the range over which ours beats the best of the OCSVM."""
     curves, sigmas = _curves(rows), distinct(rows, "sigma")
     best, better = _better(rows)
     ours = min(curves["ours"], key=lambda each: each.mean)
@@ -108,7 +108,7 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
 
 @styled
 def plot(rows: Sequence[Row]) -> Any:
-    """Distance against the bandwidth, and the best set of each method on the first sample."""
+    """Draw the distance against the bandwidth, and the best set of each method for the first sample."""
     figure, (left, middle, right) = new_figure(10.5, 3.8, 3, width_ratios=(1.25, 1, 1))
     sigmas, curves = distinct(rows, "sigma"), _curves(rows)
     best, better = _better(rows)
@@ -137,7 +137,7 @@ def plot(rows: Sequence[Row]) -> Any:
         sigma = float(least["sigma"])
         model = one_class_svm(X, sigma) if method == "ocsvm" else fixed(X, sigma, N_SPLITS, 0)
         axes.scatter(*X.T, s=3, color=palette.FAINT, linewidths=0)
-        border(axes, mixture.log_density, mixture.log_level(MASS), extent, **TRUE_SET)
+        border(axes, mixture.log_density, mixture.log_threshold(MASS), extent, **TRUE_SET)
         border(axes, model.decision_function, 0.0, extent, colors=METHODS[method], linewidths=2)
         plane(axes, extent)
         axes.set_title(f"First sample, {name}, best σ = {sigma:.2f}: {least['difference']:.3f}")

@@ -1,4 +1,4 @@
-"""How the figures look: readable in print, labelled directly, the true set dashed as in the paper."""
+"""Style of the figures: readable in print, with direct labels, the true set dashed as in the paper."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _RC: Any = {
     "ytick.color": palette.INK,
     "text.color": palette.INK,
     "lines.linewidth": 1.8,
-    "svg.hashsalt": "mvset",  # the same file from the same rows
+    "svg.hashsalt": "mvset",  # reproducible files
 }
 TRUE_SET: dict[str, Any] = {"colors": palette.TRUTH, "linestyles": "dashed", "linewidths": 1.3}
 
 
 def styled(plot: Callable[[Sequence[Row]], Any]) -> Callable[[Sequence[Row]], Any]:
-    """Let a function draw in the style of all figures."""
+    """Decorate a plot function to use the common style."""
 
     @wraps(plot)
     def drawn(rows: Sequence[Row]) -> Any:
@@ -46,7 +46,7 @@ def styled(plot: Callable[[Sequence[Row]], Any]) -> Callable[[Sequence[Row]], An
 
 
 def new_figure(width: float, height: float, n_columns: int = 1, n_rows: int = 1, **options: Any) -> tuple[Any, Any]:
-    """A figure in inches, and its axes."""
+    """A new figure of given size in inches, and its axes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -54,7 +54,7 @@ def new_figure(width: float, height: float, n_columns: int = 1, n_rows: int = 1,
 
 
 def save(figure: Any, stem: Path) -> list[Path]:
-    """Write SVG and PNG; neither says when."""
+    """Write SVG and PNG files without a date, so that the same rows give the same files."""
     import matplotlib
 
     with matplotlib.rc_context(_RC):
@@ -66,20 +66,20 @@ def save(figure: Any, stem: Path) -> list[Path]:
 def curve(
     axes: Any, x: ArrayLike, intervals: Sequence[Interval], colour: str, *, linestyle: str = "-", marker: str = ""
 ) -> None:
-    """Means as a line and their intervals as a band."""
+    """Draw means as a line and their intervals as a band."""
     band(axes, x, intervals, colour)
     axes.plot(x, [each.mean for each in intervals], color=colour, linestyle=linestyle, marker=marker, markersize=3.5)
 
 
 def band(axes: Any, x: ArrayLike, intervals: Sequence[Interval], colour: str) -> None:
-    """Intervals as a band; nothing where a single repetition leaves them unbounded."""
+    """Draw intervals as a band, unless they are unbounded because of a single repetition."""
     if all(each.n > 1 for each in intervals):
         lows, highs = [each.low for each in intervals], [each.high for each in intervals]
         axes.fill_between(x, lows, highs, color=colour, alpha=0.2, linewidth=0)
 
 
 def label(axes: Any, text: str, at: tuple[float, float], colour: str, *, shift: tuple[float, float] = (0, 0)) -> None:
-    """A direct label: text in the colour of what it names, shifted by points away from the place named."""
+    """Add a direct label: text in the colour of a curve, at an offset in points from `at`."""
     from matplotlib.patheffects import withStroke
 
     align = "left" if shift[0] > 0 else "right" if shift[0] < 0 else "center"
@@ -89,7 +89,7 @@ def label(axes: Any, text: str, at: tuple[float, float], colour: str, *, shift: 
 
 
 def bandwidth_axis(axes: Any, sigmas: Sequence[float]) -> None:
-    """A logarithmic axis with round numbers."""
+    """Make the horizontal axis logarithmic, with ticks at round numbers."""
     ticks = [tick for tick in (0.1, 0.2, 0.5, 1, 2, 5, 10) if sigmas[0] <= tick * 1.001 and tick <= sigmas[-1] * 1.001]
     axes.set(xscale="log", xlabel="bandwidth σ")
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
@@ -99,7 +99,7 @@ def bandwidth_axis(axes: Any, sigmas: Sequence[float]) -> None:
 def border(
     axes: Any, score: Callable[[NDArray[np.float64]], NDArray[np.float64]], offsets: ArrayLike, extent: Any, **line: Any
 ) -> None:
-    """Borders of the level sets of a score in the plane, over `extent` = (x_low, x_high, y_low, y_high)."""
+    """Draw the borders of the sets {score >= offset} over `extent` = (x_low, x_high, y_low, y_high)."""
     x, y = np.linspace(extent[0], extent[1], 400), np.linspace(extent[2], extent[3], 400)
     grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     values = score(grid).reshape(len(y), len(x))
@@ -107,14 +107,14 @@ def border(
 
 
 def plane(axes: Any, extent: Any) -> None:
-    """Equal scales and no ticks that nobody reads."""
+    """Set limits, equal scales and short ticks."""
     axes.set(xlim=extent[:2], ylim=extent[2:], aspect="equal")
     axes.tick_params(length=2)
 
 
 def extent_of(X: NDArray[np.float64], margin: float = 0.08) -> tuple[float, float, float, float]:
-    """The box around rows in the plane, and some room."""
+    """Bounding box of rows in the plane, with a margin."""
     low, high = X.min(axis=0), X.max(axis=0)
-    room = margin * (high - low)
-    (x_low, y_low), (x_high, y_high) = low - room, high + room
+    padding = margin * (high - low)
+    (x_low, y_low), (x_high, y_high) = low - padding, high + padding
     return float(x_low), float(x_high), float(y_low), float(y_high)

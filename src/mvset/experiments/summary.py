@@ -1,4 +1,4 @@
-"""From rows to numbers: means with their intervals, and what is claimed of them."""
+"""Summaries of rows: means with confidence intervals, and comparisons with the paper."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Interval:
 
 
 def interval(values: NDArray[np.float64]) -> Interval:
-    """Mean with its interval by Student's law."""
+    """Mean with its 95 % confidence interval, by Student's t distribution."""
     mean, n = float(np.mean(values)), len(values)
     half = stdtrit(n - 1, 0.975) * np.std(values, ddof=1) / np.sqrt(n) if n > 1 else np.inf
     return Interval(mean, float(mean - half), float(mean + half), n)
@@ -53,7 +53,7 @@ def distinct(rows: Sequence[Row], name: str) -> list[float]:
 
 @dataclass(frozen=True)
 class Finding:
-    """What the paper says beside what these rows say; `holds` is None where there is nothing to hold against."""
+    """A statement of the paper and our result; `holds` is None if there is nothing to compare with."""
 
     what: str
     paper: str
@@ -62,7 +62,7 @@ class Finding:
 
 
 def everywhere(what: str, symbol: str, holds: Mapping[float, bool], paper: str = "yes") -> Finding:
-    """Finding about a claim that should hold in every case: whether it does, and otherwise in which."""
+    """Finding about a statement that should hold in every case: lists the cases in which it does."""
     held = [f"{case:g}" for case, each in holds.items() if each]
     if not holds:
         return Finding(what, paper, "not run")

@@ -1,4 +1,4 @@
-"""Files are written aside and renamed: at their place there is the old one or the whole new one, never a part."""
+"""Atomic writing: a file is written under a temporary name and renamed when complete, so it is never partial."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from pathlib import Path
 
 @contextmanager
 def written_aside(path: Path) -> Iterator[Path]:
-    """A path to write to, in the same folder; renamed to `path` at the end, removed when something goes wrong.
+    """A temporary path in the same folder, renamed to `path` on success and deleted on failure.
 
-    A link stays, and the file that it points to is replaced; what is no file, such as a device, is left alone.
+    A symbolic link is kept, and its target replaced. Anything but a regular file, such as a device, is an error.
     """
-    place = path.resolve()
-    if place.is_dir():
+    target = path.resolve()
+    if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if place.exists() and not place.is_file():
-        raise OSError(errno.EINVAL, "This is not a file that can be replaced", str(path))
-    aside = place.with_name(f".{place.name}.{os.getpid()}.partial")
+    if target.exists() and not target.is_file():
+        raise OSError(errno.EINVAL, "Not a regular file, so it cannot be replaced", str(path))
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
-        yield aside
-        os.replace(aside, place)
-    except OSError as error:  # about the file that the caller knows
-        if error.errno is None or error.filename not in (None, str(aside)):
+        yield temporary
+        os.replace(temporary, target)
+    except OSError as error:  # name the file of the caller, not the temporary one
+        if error.errno is None or error.filename not in (None, str(temporary)):
             raise
         raise type(error)(error.errno, os.strerror(error.errno), str(path)) from None
     finally:
-        aside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Values as JSON takes them."""
+"""Conversion of values that JSON cannot represent."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def finite(value: Any) -> Any:
-    """The value with null for whatever is not finite, however deep inside: JSON has no word for it."""
+    """Replace NaN and infinity by None, recursively, since JSON has neither."""
     if isinstance(value, Mapping):
         return {name: finite(each) for name, each in value.items()}
     if isinstance(value, list | tuple):

@@ -15,33 +15,32 @@ from typing import Any
 import sklearn
 from sklearn.base import BaseEstimator
 
+from mvset.estimators.pipeline import as_pipeline
+from mvset.exceptions import ModelFileError, ModelFileWarning
 from mvset.files.atomic import written_aside
+from mvset.inference.monitor import DriftMonitor
 from mvset.version import __version__
 
-_FORMAT = 1  # raised when models of before can no longer be read
+_FORMAT = 2  # raised when models of before can no longer be read
 _NOTE = "mvset.json"
 _TRUSTED = [
-    "mvset.inference.results.MassInterval",
-    "mvset.estimators.one_class_svm.OneClassSVM",
+    "mvset.bandwidth.choice.Selection",
+    "mvset.bandwidth.curves.BandwidthCurve",
+    "mvset.calibration.fitted_sets.FittedSets",
+    "mvset.calibration.guarantees.Guarantee",
     "mvset.estimators.calibrated_set.CalibratedSet",
     "mvset.estimators.calibrated_set.MeanScore",
-    "mvset.bandwidth.curves.BandwidthCurve",
     "mvset.estimators.minimum_volume_set.MinimumVolumeSet",
+    "mvset.estimators.one_class_svm.OneClassSVM",
+    "mvset.estimators.pipeline.Pipeline",
     "mvset.estimators.plugin_kernel_density.LogDensity",
     "mvset.estimators.plugin_kernel_density.PluginKernelDensity",
-    "mvset.calibration.level_sets.KernelExpansion",
-    "mvset.calibration.level_sets.LevelSets",
-    "mvset.calibration.guarantees.Promise",
-    "mvset.bandwidth.ranking.Selection",
-    "mvset.metrics.detectors.Dress",
+    "mvset.inference.monitor.DriftMonitor",
+    "mvset.metrics.detectors.InputFormat",
+    "mvset.svm.expansion.KernelExpansion",
     "mvset.volume.measure.VolumeSample",
-    "mvset.volume.measure.VolumeEstimate",
     "numpy.dtype",  # in scikit-learn's imputers
 ]
-
-
-class ModelFileError(ValueError):
-    """A model file that cannot be used, and what to do about it."""
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -49,8 +48,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : estimator
-        Any estimator of this library, or a Pipeline that ends in one.
+    model : estimator or DriftMonitor
+        Any estimator of this library, or a Pipeline that ends in one; or a drift monitor, which goes on where it was.
     path : str or path-like
         The file. It is written aside and renamed, so that a model which was there before is replaced at once.
 
@@ -71,11 +70,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     >>> bool((again.score_samples(X) == model.score_samples(X)).all())
     True
     """
-    import skops.io  # late, here and below: it takes as long to import as the rest of the library
-
-    if not isinstance(model, BaseEstimator):
-        raise TypeError(f"model must be an estimator or a Pipeline; got {type(model).__name__}.")
-    content = io.BytesIO(skops.io.dumps(model, compression=zipfile.ZIP_DEFLATED))
+    if not isinstance(model, BaseEstimator | DriftMonitor):
+        raise TypeError(f"model must be an estimator, a Pipeline or a DriftMonitor; got {type(model).__name__}.")
+    content = io.BytesIO(_skops_io().dumps(model, compression=zipfile.ZIP_DEFLATED))
     with zipfile.ZipFile(content, "a") as archive:
         archive.writestr(_NOTE, json.dumps({"format": _FORMAT, **_versions()}))
     with written_aside(Path(path)) as aside:
@@ -96,7 +93,8 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
     Returns
     -------
     model : estimator
-        As it was saved.
+        As it was saved. A scikit-learn Pipeline that ends in nested sets is returned as :class:`mvset.Pipeline`, which
+        answers everything on the columns of the table.
 
     See Also
     --------
@@ -112,27 +110,29 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
     ...     mvset.load(path)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    mvset.files.model_file.ModelFileError: ...model.mvset is not a model file: mvset.save and `mvset fit` write such.
+    mvset.exceptions.ModelFileError: ...model.mvset is not a model file: mvset.save and `mvset fit` write such.
     """
-    import skops.io
+    skops_io = _skops_io()
     from skops.io.exceptions import UntrustedTypesFoundException
 
     content = Path(path).read_bytes()
     note = _note_in(content, path)
-    if note["format"] > _FORMAT:
+    if note["format"] != _FORMAT:
+        remedy = "upgrade with pip install --upgrade mvset, or fit again" if note["format"] > _FORMAT else "fit again"
         raise ModelFileError(
             f"{path} was written by mvset {note['mvset']}, whose files this version, {_versions()['mvset']}, cannot "
-            "read: upgrade with pip install --upgrade mvset, or fit again."
+            f"read: {remedy}."
         )
     if note["mvset"] != __version__:
         warnings.warn(
             f"{path} was written by mvset {note['mvset']}, and this is {__version__}. If it misbehaves, fit again.",
+            ModelFileWarning,
             stacklevel=2,
         )
     try:
-        return skops.io.loads(content, trusted=[*_TRUSTED, *trusted])
+        return as_pipeline(skops_io.loads(content, trusted=[*_TRUSTED, *trusted]))
     except UntrustedTypesFoundException:
-        unknown = sorted(set(skops.io.get_untrusted_types(data=content)) - {*_TRUSTED, *trusted})
+        unknown = sorted(set(skops_io.get_untrusted_types(data=content)) - {*_TRUSTED, *trusted})
         raise ModelFileError(
             f"{path} holds types that are not known to be safe: {', '.join(unknown)}. If you trust where the file "
             f"comes from: mvset.load(path, trusted={unknown})."
@@ -174,3 +174,12 @@ def _note_in(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def _versions() -> dict[str, str]:
     return {"mvset": __version__, "scikit-learn": sklearn.__version__}
+
+
+def _skops_io() -> Any:
+    """The package behind model files, imported late: that takes as long as importing the rest of the library."""
+    try:
+        import skops.io
+    except ImportError:
+        raise ImportError("Model files need one more package: pip install 'mvset[files]'") from None
+    return skops.io

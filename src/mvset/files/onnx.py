@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
-from mvset.calibration.level_sets import KernelExpansion, LevelSets
+from mvset.calibration.fitted_sets import FittedSets
 from mvset.estimators.pipeline import FittedModel
 from mvset.svm.compiled import scaled_columns
 from mvset.version import __version__
+
+_OPSET = 13  # of 2020: onnxruntime reads it since 1.6
+_SCALERS = (StandardScaler, RobustScaler, MinMaxScaler, MaxAbsScaler)
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto, TensorProto
@@ -57,30 +61,29 @@ def to_onnx(model: Any, *, dtype: DTypeLike = np.float64) -> ModelProto:
     True
     """
     try:
+        import skl2onnx  # noqa: F401
         from onnx import TensorProto, checker, helper
     except ImportError:
-        raise ImportError("ONNX export needs one more package: pip install 'mvset[onnx]'") from None
+        raise ImportError("ONNX export needs more packages: pip install 'mvset[onnx]'") from None
 
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise ValueError(f"dtype must be numpy.float32 or numpy.float64; got {dtype!r}.")
     fitted = FittedModel.of_minimum_volume_set(model)
-    sets = fitted.sets
-    names, graph = fitted.feature_names, _Graph()
+    sets, names, graph = fitted.sets, fitted.feature_names, _Graph()
     x = graph.add("Cast", "X", to=TensorProto.DOUBLE)
-    for _, step in [] if fitted.before is None else fitted.before.steps:
-        for operation, values in _arithmetic(step):
-            x = graph.add(operation, x, np.asarray(values, dtype=np.float64))
-    _judge(graph, x, sets._level_sets, sets.offset_)
+    if fitted.before is not None:
+        x = graph.append(_scaling(fitted.before, len(names)), x)
+    _judge(graph, x, sets)
     rows = helper.make_tensor_value_info("X", helper.np_dtype_to_tensor_dtype(np.dtype(dtype)), ["N", len(names)])
     types = {"label": TensorProto.INT64, "score": TensorProto.DOUBLE, "level": TensorProto.DOUBLE}
     answers = [helper.make_tensor_value_info(name, kind, ["N"]) for name, kind in types.items()]
     onnx_model = helper.make_model(
         helper.make_graph(graph.nodes, "mvset", [rows], answers, graph.constants),
-        opset_imports=[helper.make_opsetid("", 13)],  # of 2020: onnxruntime reads it since 1.6
+        opset_imports=[helper.make_opsetid("", _OPSET)],
         ir_version=7,
         producer_name="mvset",
         producer_version=__version__,
-        doc_string=f"Minimum Volume set of mass {sets.mass:g}, bandwidth sigma {sets.sigma_:g}.",
+        doc_string=f"Minimum Volume set of mass {sets.mass:g}, bandwidth sigma {fitted.estimator.sigma_:g}.",
     )
     helper.set_model_props(onnx_model, {"feature_names": json.dumps(names)})
     checker.check_model(onnx_model, full_check=True)
@@ -105,10 +108,21 @@ class _Graph:
         self.nodes.append(helper.make_node(operation, names, [output], **attributes))
         return output
 
+    def append(self, model: ModelProto, x: str) -> str:
+        """Add the whole graph of another model, with one input and one output; its output's name."""
+        from onnx import compose
 
-def _judge(graph: _Graph, x: str, level_sets: LevelSets[KernelExpansion], offset: float) -> None:
+        other = compose.add_prefix(model, "scaled_").graph
+        self.add("Identity", x, output=other.input[0].name)
+        self.nodes += other.node
+        self.constants += other.initializer
+        return str(other.output[0].name)
+
+
+def _judge(graph: _Graph, x: str, sets: FittedSets) -> None:
     """Add score, label and level of rows that earlier steps have scaled."""
-    function, columns = level_sets.function, np.array([1], dtype=np.int64)  # the axis
+    function: Any = sets.score
+    columns = np.array([1], dtype=np.int64)  # the axis
     centres = scaled_columns(function.centres, function.origin, function.sigma)
     x = graph.add("Div", graph.add("Sub", x, function.origin), function.sigma * np.sqrt(2.0))
     x = graph.add("Clip", x, -1e150, 1e150)  # as scaled_columns; else onnxruntime merges Div and MatMul, in float32
@@ -119,25 +133,24 @@ def _judge(graph: _Graph, x: str, level_sets: LevelSets[KernelExpansion], offset
     # A matrix of one column: onnxruntime multiplies no matrix of 0 rows by a vector.
     scores = graph.add("MatMul", kernels, function.weights[:, np.newaxis])
     graph.add("Squeeze", scores, columns, output="score")
-    graph.add("Where", graph.add("GreaterOrEqual", "score", offset), np.int64(1), np.int64(-1), output="label")
+    graph.add("Where", graph.add("GreaterOrEqual", "score", sets.offset()), np.int64(1), np.int64(-1), output="label")
     # Levels by the number of offsets reached, not missed: NaN reaches none, and has level 1.
-    reached = graph.add("Where", graph.add("GreaterOrEqual", scores, level_sets.offsets), np.int32(1), np.int32(0))
-    levels = level_sets.level(np.append(level_sets.offsets, -np.inf))[::-1]
+    reached = graph.add("Where", graph.add("GreaterOrEqual", scores, sets.offsets), np.int32(1), np.int32(0))
+    levels = sets.level(np.append(sets.offsets, -np.inf))[::-1]
     graph.add("Gather", levels, graph.add("ReduceSum", reached, columns, keepdims=0), output="level")
 
 
-def _arithmetic(step: Any) -> list[tuple[str, Any]]:
-    """What `transform` of a scaler does, operation by operation."""
-    kind = type(step)
-    if kind is StandardScaler:
-        return [("Sub", step.mean_)] * bool(step.with_mean) + [("Div", step.scale_)] * bool(step.with_std)
-    if kind is RobustScaler:
-        return [("Sub", step.center_)] * bool(step.with_centering) + [("Div", step.scale_)] * bool(step.with_scaling)
-    if kind is MinMaxScaler and not step.clip:
-        return [("Mul", step.scale_), ("Add", step.min_)]
-    if kind is MaxAbsScaler and not getattr(step, "clip", False):  # older scikit-learn has no such option
-        return [("Div", step.scale_)]
-    raise TypeError(
-        f"ONNX export does not know this {kind.__name__}. Before the set it takes StandardScaler, RobustScaler, "
-        "MaxAbsScaler and MinMaxScaler, the last two with clip=False, and 'passthrough'."
-    )
+def _scaling(before: Pipeline, n_columns: int) -> ModelProto:
+    """The steps before the nested sets, in double precision."""
+    import skl2onnx
+    from skl2onnx.common.data_types import DoubleTensorType
+
+    for _, step in before.steps:
+        if type(step) not in _SCALERS or getattr(step, "clip", False):
+            raise TypeError(
+                f"ONNX export does not know this {type(step).__name__}. Before the set it takes StandardScaler, "
+                "RobustScaler, MaxAbsScaler and MinMaxScaler, the last two with clip=False, and 'passthrough'."
+            )
+    types = [("X", DoubleTensorType([None, n_columns]))]
+    converted: ModelProto = skl2onnx.to_onnx(before, initial_types=types, target_opset=_OPSET)
+    return converted

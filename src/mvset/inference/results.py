@@ -1,4 +1,4 @@
-"""What questions about certainty are answered with."""
+"""Results of statistical inference about masses, rows and batches."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mvset.values import ArrayValue
 
 Array = NDArray[np.float64]
 
@@ -44,8 +46,8 @@ class MassInterval:
         return f"{self.estimate:.3f} ({self.low:.3f} to {self.high:.3f} with {100 * self.confidence:g} % confidence)"
 
 
-@dataclass(frozen=True)
-class MassBand:
+@dataclass(frozen=True, eq=False)
+class MassBand(ArrayValue):
     """Bounds for the true masses of nested sets that hold for all of them at once.
 
     Attributes
@@ -64,8 +66,8 @@ class MassBand:
     confidence: float
 
 
-@dataclass(frozen=True)
-class Detection:
+@dataclass(frozen=True, eq=False)
+class Detection(ArrayValue):
     """Rows flagged in a batch.
 
     Attributes
@@ -84,3 +86,66 @@ class Detection:
     p_values: Array
     threshold: float
     fdr: float
+
+
+@dataclass(frozen=True)
+class DriftReport:
+    """Whether a batch of rows departs from the rows a model was calibrated on.
+
+    Attributes
+    ----------
+    drifted : bool
+        Whether one of the two tests rejects at half the false-alarm rate. Without drift this happens at that rate at
+        most, over draws of the calibration rows *and* the batch: for one batch after the other use a
+        :class:`DriftMonitor`, since unlucky calibration rows stay so.
+    n_rows : int
+        Rows of the batch.
+    n_outside : int
+        Those outside the set.
+    share_outside : float
+        Their share.
+    share_interval : tuple of float
+        Exact binomial interval for the share outside in the long run, of confidence ``1 - false_alarm_rate``.
+    expected_share : float
+        Share of the calibration rows outside.
+    expected_interval : tuple of float
+        Exact binomial interval for what that is in the long run, of the same confidence.
+    share_p_value : float
+        Of Fisher's exact test of the number outside against that of the calibration rows.
+    distribution_p_value : float
+        Of the two-sample Kolmogorov-Smirnov test of the scores, hence of the levels, against the calibration rows'.
+        In "split" mode of the levels above 0.8 only, or further out where the splits differ there.
+    false_alarm_rate : float
+        As asked for.
+
+    Examples
+    --------
+    >>> from mvset import MinimumVolumeSet
+    >>> from mvset.datasets import two_moons
+    >>> model = MinimumVolumeSet(random_state=0).fit(two_moons(500, random_state=0))
+    >>> model.check_drift(two_moons(200, random_state=1)).drifted
+    False
+    >>> model.check_drift(two_moons(200, random_state=1) + 0.3).drifted
+    True
+    """
+
+    drifted: bool
+    n_rows: int
+    n_outside: int
+    share_outside: float
+    share_interval: tuple[float, float]
+    expected_share: float
+    expected_interval: tuple[float, float]
+    share_p_value: float
+    distribution_p_value: float
+    false_alarm_rate: float
+
+    def __str__(self) -> str:
+        verdict = "drift" if self.drifted else "no sign of drift"
+        if self.drifted and self.share_outside < self.expected_share:
+            verdict += ", or rows of the fit itself, which lie further inside"
+        return (
+            f"{self.n_outside} of {self.n_rows} rows outside, {self.share_outside:.2%} where {self.expected_share:.2%} "
+            f"were expected (p = {self.share_p_value:.2g} by the share, {self.distribution_p_value:.2g} by the levels)"
+            f": {verdict}."
+        )

@@ -12,16 +12,17 @@ from sklearn.utils import check_array, check_random_state
 
 from mvset.bandwidth.curves import MassVolumeCurve, curve_fields, curve_volumes, mass_grid, mean_over
 from mvset.calibration.offsets import offset_at, offsets_by_rank
-from mvset.diagnostics import warn_if_uncertain
-from mvset.metrics.detectors import check_row_by_row, dress_of, score_function
+from mvset.metrics.detectors import check_row_by_row, input_format, score_function
 from mvset.validation import check_extent, checked_mass
+from mvset.values import ArrayValue
 from mvset.volume.measure import VolumeSample, log_volumes_at
+from mvset.volume.reliability import warn_if_unreliable
 from mvset.volume.sampler import VolumeMethod, VolumeSampler
 
 Array = NDArray[np.float64]
 
 _N_BOOTSTRAP = 200
-_N_LEVELS = 100
+_N_THRESHOLDS = 100
 _LEAST_EXCESS_MASS = 0.9  # where the excess-mass curve ends, as in Goix (2016)
 
 
@@ -86,7 +87,7 @@ def mass_volume_curve(
     True
     """
     measured = _measured(scorer, X, masses, volume, n_points, random_state)
-    _warn_if_uncertain(measured)
+    _warn_if_unreliable(measured)
     lower, upper = _band(measured, checked_mass(confidence, "confidence"))
     return MassVolumeCurve(**measured.fields, lower=lower, upper=upper)
 
@@ -136,24 +137,24 @@ def mass_volume_scorer(
     {'bandwidth': 0.2}
     """
     measured = _measured(estimator, X, masses, volume, n_points, random_state)
-    log_volumes = log_volumes_at(measured.probe, measured.probe_scores, measured.fields["offsets"])
+    log_volumes = log_volumes_at(measured.sample, measured.sample_scores, measured.fields["offsets"])
     return -float(mean_over(measured.masses, log_volumes))
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExcessMassCurve:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ExcessMassCurve(ArrayValue):
     """Excess mass of a score: the mass that its best level set holds beyond a multiple of its volume.
 
     Attributes
     ----------
-    levels : ndarray of shape (n_levels,)
+    thresholds : ndarray of shape (n_thresholds,)
         The multiples t, in units of density.
-    excess_masses : ndarray of shape (n_levels,)
-        At each level the largest value of mass minus t times volume over the level sets. The higher, the better.
-    lower, upper : ndarray of shape (n_levels,)
+    excess_masses : ndarray of shape (n_thresholds,)
+        At each threshold the largest value of mass minus t times volume over the level sets. The higher, the better.
+    lower, upper : ndarray of shape (n_thresholds,)
         Band from a smoothed bootstrap of the scores.
     area : float
-        Area under the curve over the range of the levels.
+        Area under the curve over the range of the thresholds.
 
     Examples
     --------
@@ -165,7 +166,7 @@ class ExcessMassCurve:
     True
     """
 
-    levels: Array
+    thresholds: Array
     excess_masses: Array
     lower: Array
     upper: Array
@@ -176,7 +177,7 @@ def excess_mass_curve(
     scorer: Any,
     X: Any,
     *,
-    levels: ArrayLike | None = None,
+    thresholds: ArrayLike | None = None,
     volume: VolumeMethod = "auto",
     n_points: int = 10_000,
     confidence: float = 0.95,
@@ -190,15 +191,15 @@ def excess_mass_curve(
         As for :func:`mass_volume_curve`.
     X : array-like of shape (n_samples, n_features)
         Rows, best not those the scorer was fitted to.
-    levels : array-like of shape (n_levels,), optional
-        The levels t, ascending from 0 or more. By default a hundred from 0 to where the excess mass falls to 0.9. Give
-        those of one curve to another when comparing.
+    thresholds : array-like of shape (n_thresholds,), optional
+        The densities t, ascending from 0 or more. By default a hundred from 0 to where the excess mass falls to 0.9.
+        Use those of one curve for another to compare the two.
     volume : {"auto", "box", "importance"}, default="auto"
         As for :func:`mass_volume_curve`.
     n_points : int, default=10_000
         Number of sample points.
     confidence : float, default=0.95
-        Of the band, which holds the uncertainty of the rows only, and somewhat less than stated.
+        Confidence of the band, which accounts for the uncertainty of the rows only; its coverage is somewhat lower.
     random_state : int, RandomState instance or None, default=None
         Seed of points and band.
 
@@ -220,28 +221,30 @@ def excess_mass_curve(
     >>> X, X_new = two_moons(500, random_state=0), two_moons(1000, random_state=1)
     >>> ours = excess_mass_curve(MinimumVolumeSet(random_state=0).fit(X), X_new, random_state=0)
     >>> forest = IsolationForest(random_state=0).fit(X)
-    >>> ours.area > excess_mass_curve(forest, X_new, levels=ours.levels, random_state=0).area
+    >>> ours.area > excess_mass_curve(forest, X_new, thresholds=ours.thresholds, random_state=0).area
     True
     """
     measured = _measured(scorer, X, None, volume, n_points, random_state)
-    _warn_if_uncertain(measured)
+    _warn_if_unreliable(measured)
     ascending = np.sort(measured.scores)
     held = 1.0 - np.arange(len(ascending)) / len(ascending)  # share of the rows at or above each score
     with np.errstate(over="ignore"):
-        volumes = np.exp(log_volumes_at(measured.probe, measured.probe_scores, ascending))
+        volumes = np.exp(log_volumes_at(measured.sample, measured.sample_scores, ascending))
     if not (np.isfinite(volumes).all() and volumes.min() > 0):
-        raise ValueError(f"Volumes in {measured.probe.points.shape[1]} columns exceed the range of float64: rescale X.")
+        raise ValueError(
+            f"Volumes in {measured.sample.points.shape[1]} columns exceed the range of float64: rescale X."
+        )
 
     def excess(mass: Array, at: Array) -> Array:
         return np.asarray(np.maximum(np.max(mass - at[:, np.newaxis] * volumes, axis=1), 0.0))
 
-    if levels is None:
+    if thresholds is None:
         # EM falls to 0.9 where the best set leaves it there: at the largest of these slopes.
-        grid = np.linspace(0.0, np.max((held - _LEAST_EXCESS_MASS) / volumes), _N_LEVELS)
+        grid = np.linspace(0.0, np.max((held - _LEAST_EXCESS_MASS) / volumes), _N_THRESHOLDS)
     else:
-        grid = np.asarray(levels, dtype=np.float64)
+        grid = np.asarray(thresholds, dtype=np.float64)
         if grid.ndim != 1 or len(grid) < 2 or not ((np.diff(grid) > 0).all() and grid[0] >= 0 and grid[-1] < np.inf):
-            raise ValueError(f"levels must be at least two ascending numbers from 0 on; got {levels!r}.")
+            raise ValueError(f"thresholds must be at least two ascending numbers from 0 on; got {thresholds!r}.")
     curve = excess(held, grid)
     deviations = []
     for resampled in _smoothed_bootstrap(measured):
@@ -249,7 +252,7 @@ def excess_mass_curve(
         deviations.append(np.abs(excess(mass, grid) - curve).max())
     width = float(np.quantile(deviations, checked_mass(confidence, "confidence")))
     return ExcessMassCurve(
-        levels=grid,
+        thresholds=grid,
         excess_masses=curve,
         lower=np.maximum(curve - width, 0.0),
         upper=np.minimum(curve + width, 1.0),
@@ -262,8 +265,8 @@ class _Measured:
     """Scores of rows and of sample points, and the curve from them."""
 
     scores: Array
-    probe: VolumeSample
-    probe_scores: Array
+    sample: VolumeSample
+    sample_scores: Array
     masses: Array
     fields: dict[str, Any]
     relative_errors: Array  # of the volumes; one where no point fell
@@ -277,22 +280,22 @@ def _measured(
     check_extent(rows)
     checked = mass_grid(0.95, 0.04, 10) if masses is None else _checked_masses(masses)
     rng = check_random_state(random_state)
-    dressed, score = dress_of(X), score_function(scorer)
-    scores = score(dressed(rows))
-    check_row_by_row(scorer, score, dressed(rows), scores)
+    as_input, score = input_format(X), score_function(scorer)
+    scores = score(as_input(rows))
+    check_row_by_row(scorer, score, as_input(rows), scores)
     offsets = offset_at(offsets_by_rank(scores)[0], checked)
-    source = VolumeSampler(volume, rows, n_points, rng)
-    probe = source.draw(lambda points: score(dressed(points)) >= offsets[-1])
-    probe_scores = score(dressed(probe.points))
-    volumes = curve_volumes(checked, offsets, probe, probe_scores)
+    sampler = VolumeSampler(volume, rows, n_points, rng)
+    sample = sampler.draw(lambda points: score(as_input(points)) >= offsets[-1])
+    sample_scores = score(as_input(sample.points))
+    volumes = curve_volumes(checked, offsets, sample, sample_scores)
     relative_errors = volumes.standard_errors / np.where(volumes.hits > 0, volumes.values, volumes.standard_errors)
     fields = curve_fields(checked, offsets, volumes)
-    return _Measured(scores, probe, probe_scores, checked, fields, relative_errors, rng)
+    return _Measured(scores, sample, sample_scores, checked, fields, relative_errors, rng)
 
 
-def _warn_if_uncertain(measured: _Measured) -> None:
+def _warn_if_unreliable(measured: _Measured) -> None:
     size = float(measured.fields["effective_sample_sizes"][-1])
-    warn_if_uncertain(size, measured.probe, f"the set of mass {measured.masses[-1]:.3g}", "n_points", stacklevel=4)
+    warn_if_unreliable(size, measured.sample, f"the set of mass {measured.masses[-1]:.3g}", "n_points", stacklevel=4)
 
 
 def _checked_masses(masses: ArrayLike) -> Array:
@@ -307,9 +310,9 @@ def _checked_masses(masses: ArrayLike) -> Array:
 
 def _band(measured: _Measured, confidence: float) -> tuple[Array, Array]:
     """Band on the volumes: log volumes ± a multiple of their standard deviation that covers the whole curve."""
-    centre = log_volumes_at(measured.probe, measured.probe_scores, measured.fields["offsets"])
+    centre = log_volumes_at(measured.sample, measured.sample_scores, measured.fields["offsets"])
     offsets = np.stack([offset_at(offsets_by_rank(s)[0], measured.masses) for s in _smoothed_bootstrap(measured)])
-    resampled = log_volumes_at(measured.probe, measured.probe_scores, offsets)
+    resampled = log_volumes_at(measured.sample, measured.sample_scores, offsets)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         spread = np.hypot(resampled.std(axis=0, ddof=1), measured.relative_errors)
         largest = np.max(np.abs(resampled - centre) / spread, axis=1)
@@ -318,7 +321,7 @@ def _band(measured: _Measured, confidence: float) -> tuple[Array, Array]:
 
 
 def _smoothed_bootstrap(measured: _Measured) -> list[Array]:
-    """Samples from a kernel estimate of the law of the scores, ascending. Bandwidth: Silverman's rule."""
+    """Samples from a kernel estimate of the distribution of the scores, ascending. Bandwidth: Silverman's rule."""
     scores, rng, n = measured.scores, measured.rng, len(measured.scores)
     spread = min(scores.std(), np.subtract(*np.quantile(scores, [0.75, 0.25])) / 1.34)
     bandwidth = 0.9 * spread * n**-0.2

@@ -1,4 +1,4 @@
-"""The score of any fitted outlier detector, high where the rows are."""
+"""Adapters to other libraries' detectors: their scores, high where the rows are, and the input they take."""
 
 from __future__ import annotations
 
@@ -66,14 +66,17 @@ def check_row_by_row(scorer: Any, score: Score, rows: Any, scores: NDArray[np.fl
 
 
 @dataclass(frozen=True)
-class Dress:
-    """Turns an array into a frame of the kind and with the columns of another; leaves it as it is for arrays."""
+class InputFormat:
+    """Turns arrays into tables of the type and columns that a detector was fitted to; leaves them as arrays if none.
+
+    `frame` is the class of the table: a pandas or polars DataFrame, or a pyarrow Table.
+    """
 
     frame: Any = None
     columns: tuple[Any, ...] = ()
 
     def __call__(self, points: NDArray[np.float64]) -> Any:
-        """The points, dressed."""
+        """The points in this format."""
         if self.frame is None:
             return points
         if hasattr(self.frame, "from_arrays"):  # pyarrow
@@ -82,8 +85,8 @@ class Dress:
         return self.frame(points, **{names: list(self.columns)})
 
 
-def dress_of(X: Any) -> Dress:
-    """How to make points look like X."""
+def input_format(X: Any) -> InputFormat:
+    """The format of X."""
     if hasattr(X, "column_names"):  # pyarrow, whose `columns` are data
-        return Dress(type(X), tuple(X.column_names))
-    return Dress(type(X), tuple(X.columns)) if hasattr(X, "columns") else Dress()
+        return InputFormat(type(X), tuple(X.column_names))
+    return InputFormat(type(X), tuple(X.columns)) if hasattr(X, "columns") else InputFormat()

@@ -1,4 +1,4 @@
-"""How far apart two sets are."""
+"""How much two sets differ: the volume of their symmetric difference."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array, check_random_state
 
-from mvset.diagnostics import warn_if_uncertain
-from mvset.metrics.detectors import Dress, dress_of, is_pyod
+from mvset.metrics.detectors import InputFormat, input_format, is_pyod
 from mvset.validation import check_extent
 from mvset.volume.importance import Membership
 from mvset.volume.measure import VolumeEstimate, measure
+from mvset.volume.reliability import warn_if_unreliable
 from mvset.volume.sampler import VolumeMethod, VolumeSampler
 
 
@@ -60,22 +60,22 @@ def symmetric_difference(
     """
     rows = check_array(X, dtype=np.float64)
     check_extent(rows)
-    dressed = dress_of(X)
-    in_a, in_b = membership(set_a, dressed), membership(set_b, dressed)
-    source = VolumeSampler(volume, rows, n_points, check_random_state(random_state))
-    probe = source.draw(lambda points: in_a(points) | in_b(points))
-    a, b = in_a(probe.points), in_b(probe.points)
-    union, difference = (measure(probe, inside[:, np.newaxis]).estimate(0) for inside in (a | b, a ^ b))
-    warn_if_uncertain(union.effective_sample_size, probe, "either set", "n_points", stacklevel=3)
+    as_input = input_format(X)
+    in_a, in_b = membership(set_a, as_input), membership(set_b, as_input)
+    sampler = VolumeSampler(volume, rows, n_points, check_random_state(random_state))
+    sample = sampler.draw(lambda points: in_a(points) | in_b(points))
+    a, b = in_a(sample.points), in_b(sample.points)
+    union, difference = (measure(sample, inside[:, np.newaxis]).estimate(0) for inside in (a | b, a ^ b))
+    warn_if_unreliable(union.effective_sample_size, sample, "either set", "n_points", stacklevel=3)
     return difference
 
 
-def membership(described: Any, dressed: Dress) -> Membership:
-    """Function that says which points lie in a set, from a fitted detector or a callable that takes dressed points."""
+def membership(described: Any, as_input: InputFormat) -> Membership:
+    """Function that says which points lie in a set, from a fitted detector or a callable of rows."""
     if hasattr(described, "predict"):
-        return lambda points: _inside(described, dressed(points))
+        return lambda points: _inside(described, as_input(points))
     if callable(described):
-        return lambda points: _checked(described(dressed(points)), len(points))
+        return lambda points: _checked(described(as_input(points)), len(points))
     raise TypeError(
         "A set is a fitted detector with `predict`, or a function of rows that says which are inside; got "
         f"{described!r}."

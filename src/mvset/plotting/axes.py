@@ -1,4 +1,4 @@
-"""What all displays share: axes to draw on, and a common look."""
+"""Helpers shared by all displays: axes to draw on, and a common style."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mvset.plotting import palette
+from mvset.summaries.bandwidths import is_measured
 
 Array = NDArray[np.float64]
 
 BAND_OPACITY = 0.15
-_WIDE = 30.0  # a ratio of values past which they are read on a logarithmic axis only
+_WIDE = 30.0  # ratio of values from which on a logarithmic axis is used
 
 
 def axes_to_draw_on(ax: Any, n_axes: int = 1, legend_width: float = 0.0) -> list[Any]:
-    """The axes given, or those of a new figure beside each other, with some inches for a legend to their right."""
+    """The given axes, or side-by-side axes of a new figure with `legend_width` inches to their right."""
     if ax is None:
         try:
             import matplotlib.pyplot as plt
@@ -27,17 +28,17 @@ def axes_to_draw_on(ax: Any, n_axes: int = 1, legend_width: float = 0.0) -> list
         _, ax = plt.subplots(1, n_axes, figsize=(widths + legend_width, height), layout="constrained")
     axes: list[Any] = np.ravel(ax).tolist()
     if len(axes) != n_axes:
-        raise ValueError(f"ax must be {n_axes} axes, one for each picture; got {len(axes)}.")
+        raise ValueError(f"ax must have {n_axes} axes, one for each panel; got {len(axes)}.")
     return axes
 
 
 def plain(name: str) -> str:
-    """A name that matplotlib writes as it is: between dollars it expects mathematics."""
+    """Escape dollar signs, which matplotlib would read as the start of mathematical text."""
     return name.replace("$", r"\$")
 
 
 def tidy(ax: Any, *, xlabel: str, ylabel: str, title: str | None = None) -> None:
-    """Labels, and nothing around the data that says nothing."""
+    """Set the labels, and remove the upper and right spines."""
     ax.set(xlabel=xlabel, ylabel=ylabel)
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(palette.FAINT)
@@ -47,7 +48,7 @@ def tidy(ax: Any, *, xlabel: str, ylabel: str, title: str | None = None) -> None
 
 
 def round_bandwidths(axis: Any, sigmas: Array) -> None:
-    """Ticks of a logarithmic axis at round numbers, more of them where it is short."""
+    """Put the ticks of a logarithmic axis at round numbers, more densely if its range is short."""
     from matplotlib.ticker import LogLocator, NullLocator
 
     short = len(sigmas) > 0 and sigmas.max() < 10.0 * sigmas.min()
@@ -56,23 +57,18 @@ def round_bandwidths(axis: Any, sigmas: Array) -> None:
     axis.set_major_formatter("{x:g}")
 
 
-def is_measured(values: Array) -> NDArray[np.bool_]:
-    """Which volumes or areas can be drawn: those that float64 holds, of sets that some point has hit."""
-    return np.asarray(np.isfinite(values) & (values > 0))
-
-
 def measured_range(values: Array) -> tuple[float, float]:
-    """Least and greatest of the values that can be drawn; one and one where there are none."""
+    """Smallest and largest value that can be drawn; (1, 1) if there is none."""
     drawn = values[is_measured(values)]
     return (float(drawn.min()), float(drawn.max())) if len(drawn) else (1.0, 1.0)
 
 
 def is_wide(values: Array) -> bool:
-    """Whether values differ so much that they want a logarithmic axis."""
+    """Whether the values span a range that needs a logarithmic axis."""
     least, most = measured_range(values)
     return most > _WIDE * least
 
 
 def percent(share: float) -> str:
-    """A share for people: 0.95 is "95 %"."""
+    """A share as a percentage: 0.95 becomes "95 %"."""
     return f"{100 * share:.4g} %"

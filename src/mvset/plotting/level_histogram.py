@@ -1,4 +1,4 @@
-"""The levels of a table against the uniform law they should follow, drawn."""
+"""Display of the levels of rows against the uniform distribution that levels of normal rows follow."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ _UNIFORM: dict[str, Any] = {"color": palette.INK, "linestyle": "--", "linewidth"
 
 @dataclass(kw_only=True, eq=False)
 class LevelHistogramDisplay:
-    """Levels of rows: of new rows like those of `fit`, a share `mass` has a level of at most `mass`, for every mass.
+    """Histogram or cumulative distribution of the levels of rows.
+
+    The level of a row is the smallest mass whose set contains it. Levels of new rows from the training distribution are
+    uniform: for every mass, a share `mass` of them has a level of at most `mass`.
 
     Create it with :meth:`from_estimator` or :meth:`from_predictions`, whose parameters are stored as attributes.
 
@@ -31,15 +34,15 @@ class LevelHistogramDisplay:
     bars_ : matplotlib BarContainer or None
         The histogram.
     chance_ : matplotlib PolyCollection or None
-        Where 95 % of the bars are by chance, each by itself.
+        Pointwise 95 % range of the bars expected by chance.
     line_ : matplotlib Line2D
-        The uniform law: a horizontal line, or the diagonal.
+        The uniform distribution: a horizontal line, or the diagonal.
     steps_ : matplotlib Line2D or None
-        Share of the rows up to each level.
+        Empirical distribution function of the levels.
     band_ : matplotlib PolyCollection or None
-        The band of the true masses.
+        Confidence band of the true masses.
     ax_, figure_ : matplotlib Axes, Figure
-        Where they are.
+        The axes and the figure.
 
     Examples
     --------
@@ -76,28 +79,28 @@ class LevelHistogramDisplay:
         confidence: float = 0.95,
         ax: Any = None,
     ) -> LevelHistogramDisplay:
-        """Draw the levels that a fitted model gives to rows.
+        """Draw the levels of rows under a fitted model.
 
         Parameters
         ----------
         estimator : fitted estimator
             A :class:`MinimumVolumeSet` or another estimator of nested sets, or a Pipeline that ends in one.
         X : array-like of shape (n_samples, n_features)
-            Rows, not those of `fit`: these lie further inside. In "split" mode their levels are uniform in the tail,
-            from about 0.8 on, and roughly so below; those of a "pac" promise lie higher.
+            New rows; training rows lie further inside. In "split" mode levels of normal rows are uniform from about 0.8
+            on, and roughly so below; with "pac" they are higher than uniform.
         bins : int, default=20
             Number of bars.
         kind : {"histogram", "cumulative"}, default="histogram"
-            What to draw; see :meth:`plot`.
+            The kind of plot; see :meth:`plot`.
         confidence : float, default=0.95
-            Of the band of the true masses, for models with `mass_band`.
+            Confidence of the band for the true masses.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; a new figure by default.
 
         Returns
         -------
         display : LevelHistogramDisplay
-            With the numbers, and drawn.
+            The display, drawn.
 
         Examples
         --------
@@ -111,12 +114,12 @@ class LevelHistogramDisplay:
         True
         """
         model = FittedModel.of(estimator)
-        has_band = hasattr(model.sets, "mass_band")
+        sets, n_calibration = model.sets, len(model.sets.calibration_scores)
         return cls.from_predictions(
-            model.sets.level(model.prepared(X)),
-            mass=model.sets.mass,
-            band=model.sets.mass_band(confidence=confidence) if has_band else None,
-            n_calibration=model.sets.mass_interval_.n_rows if has_band else None,
+            sets.level(model.scores(X)),
+            mass=sets.mass,
+            band=sets.mass_band(confidence=confidence) if n_calibration else None,
+            n_calibration=n_calibration or None,
             bins=bins,
             kind=kind,
             ax=ax,
@@ -134,30 +137,30 @@ class LevelHistogramDisplay:
         kind: Kind = "histogram",
         ax: Any = None,
     ) -> LevelHistogramDisplay:
-        """Draw levels.
+        """Draw given levels.
 
         Parameters
         ----------
         levels : array-like of shape (n_samples,)
             Smallest mass whose set contains each row.
         mass : float, optional
-            Rows of a higher level are outside.
+            Mass of the set; rows with a higher level are outside.
         band : MassBand, optional
             Simultaneous bounds for the true masses of all sets.
         n_calibration : int, optional
-            Number of calibration rows behind the levels. The chance band of the bars is wider by what these leave open;
-            without it, it is that of so many rows alone.
+            Number of calibration rows that define the levels. The range of the bars expected by chance then includes
+            the sampling error of the calibration rows; otherwise it only includes that of the rows drawn.
         bins : int, default=20
-            Number of bars; `mass` is between two of them.
+            Number of bars; `mass` is the edge of one.
         kind : {"histogram", "cumulative"}, default="histogram"
-            What to draw; see :meth:`plot`.
+            The kind of plot; see :meth:`plot`.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; a new figure by default.
 
         Returns
         -------
         display : LevelHistogramDisplay
-            With the numbers, and drawn.
+            The display, drawn.
 
         Examples
         --------
@@ -175,15 +178,15 @@ class LevelHistogramDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; a new figure by default.
         kind : {"histogram", "cumulative"}, default="histogram"
-            Bars of their density, with the uniform one and where bars are by chance; or the share of rows up to each
-            level, with the diagonal and the band of the true masses.
+            "histogram": the density of the levels, the uniform density and the range expected by chance. "cumulative":
+            the share of rows up to each level, the diagonal and the band of the true masses.
 
         Returns
         -------
         self : LevelHistogramDisplay
-            Drawn.
+            The display.
         """
         if kind not in ("histogram", "cumulative"):
             raise ValueError(f'kind must be "histogram" or "cumulative"; got {kind!r}.')
@@ -219,7 +222,7 @@ class LevelHistogramDisplay:
         self.bars_.patches[-1].set_label("outside" if outside[-1] else None)
         shade = {"facecolor": to_rgba(palette.INK, 0.1), "edgecolor": palette.INK, "linewidth": 0.6}
         low, high = np.append(low, low[-1]), np.append(high, high[-1])
-        self.chance_ = ax.fill_between(edges, low, high, step="post", label="95 % of bars by chance", **shade)
+        self.chance_ = ax.fill_between(edges, low, high, step="post", label="95 % range by chance", **shade)
         (self.line_,) = ax.plot([0.0, 1.0], [1.0, 1.0], **_UNIFORM)
         ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.2 * max(heights.max(), high.max())))
         ax.legend(loc="upper left", ncols=3, frameon=False)

@@ -1,4 +1,4 @@
-"""Nested sets over two columns, drawn."""
+"""Display of nested sets over pairs of columns."""
 
 from __future__ import annotations
 
@@ -10,51 +10,49 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from mvset.estimators.pipeline import FittedModel, columns_in_order
-from mvset.metrics.detectors import dress_of
+from mvset.estimators.pipeline import FittedModel
+from mvset.metrics.detectors import input_format
 from mvset.plotting.axes import axes_to_draw_on, percent, plain, tidy
 from mvset.plotting.shades import BAND_BORDER, BORDER, LEGEND_WIDTH, draw_borders, draw_legend, draw_rows, draw_shades
-from mvset.summaries.masses import claimable, masses_around
+from mvset.summaries.masses import CONTOUR_MASSES, masses_around
 from mvset.summaries.slices import Slice, anchor, column_pairs, slice_through
 from mvset.validation import checked_mass
 
 Array = NDArray[np.float64]
 
-_MASSES = (0.7, 0.8, 0.9, 0.95, 0.99)
-
 
 @dataclass(kw_only=True, eq=False)
 class LevelSetDisplay:
-    """Nested sets as shades, the border of one as a line, and the rows, those outside marked.
+    """Nested sets as filled contours, the border of the fitted set, and the rows; rows outside are crosses.
 
-    Create it with :meth:`from_estimator` or :meth:`from_predictions`; parameters are stored as attributes.
+    Create it with :meth:`from_estimator` or :meth:`from_predictions`. The parameters are stored as attributes.
 
     Parameters
     ----------
     slices : list of Slice
-        Scores over grids in two columns each, a picture for each; a Slice has the names of the columns, the grid
-        ``x`` and ``y``, ``scores`` on it, and the ``rows`` projected on it.
+        One panel each: ``names`` of the two columns, the grid ``x`` and ``y``, its ``scores``, and the ``rows`` in
+        these columns.
     masses, offsets : ndarray of shape (n_masses,)
-        The nested sets drawn as shades, smallest first.
+        Masses and offsets of the filled sets, smallest set first.
     mass, offset : float, optional
-        The set whose border is drawn.
+        Mass and offset of the set whose border is drawn.
     around : ndarray of shape (n_around,)
-        Offsets of up to two sets around it: between their borders lies that of the true mass.
+        Offsets of up to two sets that enclose, with the given confidence, the border of the set with exactly this mass.
     confidence : float, optional
-        With which it does.
+        Confidence of that band.
     inside : ndarray of bool of shape (n_samples,), optional
-        Which rows lie in the set.
+        Whether each row lies in the set.
     caption : str, optional
-        Title of every picture.
+        Title of every panel.
 
     Attributes
     ----------
     borders_, band_borders_ : list of matplotlib ContourSet
-        In each picture the border, and those around it, where there are any.
+        Borders of the set and of its confidence band, one per panel; None where they do not intersect the slice.
     inside_, outside_ : list of matplotlib PathCollection
-        In each picture the rows.
+        Rows inside and outside, one per panel.
     ax_, axes_, figure_ : matplotlib Axes, list of Axes, Figure
-        The first picture, all of them, and where they are.
+        The axes of the first panel, all axes, and the figure.
 
     Examples
     --------
@@ -102,29 +100,29 @@ class LevelSetDisplay:
         Parameters
         ----------
         estimator : fitted estimator
-            A :class:`MinimumVolumeSet` or another estimator of nested sets, or a Pipeline that ends in one. Pictures
-            are in the units of X, whatever the Pipeline does to them.
+            A :class:`MinimumVolumeSet` or another estimator of nested sets, or a Pipeline that ends in one. Axes are in
+            the units of X, also for a Pipeline.
         X : array-like of shape (n_samples, n_features)
             Rows to draw.
         masses : array-like of shape (n_masses,), optional
-            Of the shades; by default 0.7, 0.8, 0.9, 0.95 and 0.99, as far as the model has rows enough.
+            Masses of the filled sets; by default those of 0.7, 0.8, 0.9, 0.95 and 0.99 that the model can guarantee.
         features : list of pairs of str or int, or of str or int, optional
-            Columns to draw over, by name or index, a picture for each pair, or for each pair of those listed; by
-            default for the pairs of the first three.
+            Pairs of columns, by name or index, one panel each; or a list of columns, for all of their pairs. By default
+            all pairs of the first three columns.
         at : array-like of shape (n_features,), optional
-            Where the other columns are fixed, such as a row to look at. By default at their medians or, where these
-            lie outside all sets, as happens between clusters, as in the row of the highest score.
+            Values at which the other columns are fixed, e.g. a row of interest. By default their medians or, if these
+            lie outside all sets, as happens between clusters, the row with the highest score.
         confidence : float, default=0.95
-            Of the band around the border, for models with `mass_band`.
+            Confidence of the band around the border.
         grid_resolution : int, default=200
-            Number of values in each of the two columns.
+            Number of grid values per column.
         ax : matplotlib Axes or array of them, optional
-            Where to draw, one for each pair; a new figure by default.
+            Axes to draw on, one for each pair; a new figure by default.
 
         Returns
         -------
         display : LevelSetDisplay
-            With the numbers, and drawn.
+            The display, drawn.
 
         Examples
         --------
@@ -139,27 +137,30 @@ class LevelSetDisplay:
         """
         model = FittedModel.of(estimator)
         sets, names = model.sets, model.feature_names
-        inside = sets.predict(model.prepared(X)) == 1
+        inside = model.scores(X) >= sets.offset()
         rows = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan")
-        dressed = dress_of(X if hasattr(X, "dtypes") else rows)  # for steps that pick columns by name
-        drawn = claimable(sets, _MASSES) if masses is None else np.sort(np.atleast_1d(np.asarray(masses, np.float64)))
+        as_input = input_format(X if hasattr(X, "dtypes") else rows)  # some steps select columns by name
+        drawn = (
+            sets.guaranteed(CONTOUR_MASSES)
+            if masses is None
+            else np.sort(np.atleast_1d(np.asarray(masses, np.float64)))
+        )
         offsets = np.array([sets.offset(float(mass)) for mass in drawn])
 
         around = [sets.offset(mass) for mass in masses_around(sets, checked_mass(confidence, "confidence"))]
 
         def score(points: Array) -> Array:
-            with columns_in_order():
-                return np.asarray(sets.score_samples(model.prepared(dressed(points))))
+            return model.scores(as_input(points))
 
         pairs = column_pairs(features, names)
-        centre, caption = anchor(score, rows, at, min([*offsets, sets.offset_]))
+        centre, caption = anchor(score, rows, at, min([*offsets, sets.offset()]))
         slices = [slice_through(centre, pair, score, rows, names, grid_resolution) for pair in pairs]
         return cls(
             slices=slices,
             masses=drawn,
             offsets=offsets,
             mass=sets.mass,
-            offset=sets.offset_,
+            offset=sets.offset(),
             around=np.array(around),
             confidence=confidence,
             inside=inside,
@@ -182,31 +183,31 @@ class LevelSetDisplay:
         names: tuple[str, str] = ("x0", "x1"),
         ax: Any = None,
     ) -> LevelSetDisplay:
-        """Draw one picture from its numbers.
+        """Draw one panel from arrays.
 
         Parameters
         ----------
         x, y : array-like of shape (n_x,), (n_y,)
-            The grid.
+            Grid values of the two columns.
         scores : array-like of shape (n_y, n_x)
-            Scores on it.
+            Scores at the grid points.
         masses, offsets : array-like of shape (n_masses,)
-            The nested sets, smallest first.
+            Masses and offsets of the filled sets, smallest set first.
         mass, offset : float, optional
-            The set whose border is drawn.
+            Mass and offset of the set whose border is drawn.
         rows : array-like of shape (n_samples, 2), optional
             Rows to draw.
         inside : array-like of bool of shape (n_samples,), optional
-            Which of them lie in the set.
+            Whether each row lies in the set.
         names : tuple of str, default=("x0", "x1")
-            Of the columns.
+            Names of the columns.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; a new figure by default.
 
         Returns
         -------
         display : LevelSetDisplay
-            With the numbers, and drawn.
+            The display, drawn.
 
         Examples
         --------
@@ -230,17 +231,17 @@ class LevelSetDisplay:
         ).plot(ax)
 
     def plot(self, ax: Any = None) -> LevelSetDisplay:
-        """Draw a picture for each slice.
+        """Draw one panel for each slice.
 
         Parameters
         ----------
         ax : matplotlib Axes or array of them, optional
-            Where to draw, one for each slice; a new figure by default.
+            Axes to draw on, one for each slice; a new figure by default.
 
         Returns
         -------
         self : LevelSetDisplay
-            Drawn.
+            The display.
         """
         self.axes_ = axes_to_draw_on(ax, len(self.slices), LEGEND_WIDTH)
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure

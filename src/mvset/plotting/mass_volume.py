@@ -1,4 +1,4 @@
-"""The mass-volume curve, drawn."""
+"""Display of mass-volume curves."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from mvset.validation import checked_mass
 
 Array = NDArray[np.float64]
 
-# Of several curves on the same axes; lines differ, too, for print and for the colour-blind.
+# Curves on the same axes differ in colour and line style, for print and for colour-blind readers.
 _COLOURS = (palette.OURS, palette.ONE_CLASS_SVM, palette.PLUG_IN, palette.INK)
 _LINES = ("-", "--", "-.", ":")
 
 
 @dataclass(kw_only=True, eq=False)
 class MassVolumeDisplay:
-    """Volume of nested sets against their mass, with what is uncertain about both.
+    """Volume of nested sets against their mass, with confidence bands for both.
 
     Create it with :meth:`from_estimator` or :meth:`from_predictions`, whose parameters are stored as attributes.
 
@@ -33,9 +33,9 @@ class MassVolumeDisplay:
     line_ : matplotlib Line2D
         The curve.
     band_, mass_band_ : matplotlib PolyCollection or None
-        The bands around the volumes and around the masses.
+        Confidence bands of the volumes and of the true masses.
     ax_, figure_ : matplotlib Axes, Figure
-        Where they are.
+        The axes and the figure.
 
     See Also
     --------
@@ -83,36 +83,36 @@ class MassVolumeDisplay:
         ax: Any = None,
         **kwargs: Any,
     ) -> MassVolumeDisplay:
-        """Draw the curve of a fitted model.
+        """Draw the mass-volume curve of a fitted model.
 
         Parameters
         ----------
         estimator : fitted estimator
             A :class:`MinimumVolumeSet` or another estimator of nested sets, or a Pipeline that ends in one; with X, any
-            detector that :func:`mass_volume_curve` takes.
+            detector supported by :func:`mass_volume_curve`.
         X : array-like of shape (n_samples, n_features), optional
-            Rows, best not those of `fit`. The curve is then that of the level sets which hold given shares of them, in
-            units of X, with its simultaneous band: what to compare detectors by. Without X it is that of the nested
-            sets as fitted: in units of the columns as a Pipeline hands them to its last step, with the errors of the
-            volumes and, where the model has one, the simultaneous band of the true masses (from 0.8 on in "split"
-            mode).
+            Rows to measure masses with, preferably not the training rows. The curve is then that of the score's level
+            sets which contain given shares of X, in units of X, with a simultaneous band: use it to compare detectors.
+            Without X, the curve is that of the nested sets as fitted, in units of the columns that a Pipeline passes to
+            its last step. It has the standard errors of the volumes and, if the model provides one, the simultaneous
+            band of the true masses (from 0.8 on in "split" mode).
         masses : array-like of shape (n_masses,), optional
-            By default 0.80, 0.81 … 0.99; without X also the fitted one, and as far as the model has rows enough.
+            By default 0.80, 0.81 … 0.99; without X, also the fitted mass, and only masses that the model can guarantee.
         confidence : float, default=0.95
-            Of the bands.
+            Confidence of the bands.
         random_state : int, RandomState instance or None, default=None
-            With X, draws the points that measure volumes.
+            Seed of the volume sample; only used with X.
         name : str, optional
-            In the legend; the name of the class by default.
+            Label in the legend; the name of the class by default.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; a new figure by default.
         **kwargs : dict
-            For the line, as in ``Axes.plot``.
+            Properties of the line, passed to ``Axes.plot``.
 
         Returns
         -------
         display : MassVolumeDisplay
-            With the numbers, and drawn.
+            The display, drawn.
 
         Examples
         --------
@@ -154,31 +154,31 @@ class MassVolumeDisplay:
         ax: Any = None,
         **kwargs: Any,
     ) -> MassVolumeDisplay:
-        """Draw a curve from its numbers.
+        """Draw a curve from arrays.
 
         Parameters
         ----------
         masses, volumes : array-like of shape (n_masses,)
             The curve.
         lower, upper : array-like of shape (n_masses,), optional
-            Band around the volumes.
+            Confidence band of the volumes.
         mass_lower, mass_upper : array-like of shape (n_masses,), optional
-            Bounds for the true masses of the sets; NaN where there are none.
+            Confidence band of the true masses; NaN where there are no bounds.
         confidence : float, optional
-            Of the bands, for the legend.
+            Confidence of the bands, for the legend.
         name : str, optional
-            In the legend.
+            Label in the legend.
         volume_label : str, default="volume"
-            Of the vertical axis: what volumes are measured in.
+            Label of the vertical axis.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; a new figure by default.
         **kwargs : dict
-            For the line, as in ``Axes.plot``.
+            Properties of the line, passed to ``Axes.plot``.
 
         Returns
         -------
         display : MassVolumeDisplay
-            With the numbers, and drawn.
+            The display, drawn.
 
         Examples
         --------
@@ -202,23 +202,23 @@ class MassVolumeDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default. Curves on the same axes get different colours and one legend.
+            Axes to draw on; a new figure by default. Curves on the same axes get different colours and one legend.
         **kwargs : dict
-            For the line, as in ``Axes.plot``.
+            Properties of the line, passed to ``Axes.plot``.
 
         Returns
         -------
         self : MassVolumeDisplay
-            Drawn.
+            The display.
         """
         (ax,) = axes_to_draw_on(ax)
-        turn = len(ax.lines) % len(_COLOURS)
-        look = {"color": _COLOURS[turn], "linestyle": _LINES[turn], "linewidth": 1.8, "label": self.name, **kwargs}
-        (self.line_,) = ax.plot(self.masses, self.volumes, **look)
+        index = len(ax.lines) % len(_COLOURS)
+        style = {"color": _COLOURS[index], "linestyle": _LINES[index], "linewidth": 1.8, "label": self.name, **kwargs}
+        (self.line_,) = ax.plot(self.masses, self.volumes, **style)
         shade = {"color": self.line_.get_color(), "linewidth": 0, "alpha": BAND_OPACITY}
         self.band_ = self.mass_band_ = None
         if self.lower is not None and self.upper is not None:
-            # Where rows are too few for a bound it is zero or infinite, and the band reaches past the picture.
+            # With too few rows for a bound, it is zero or infinite: clip the band outside the axes.
             least, most = measured_range(self.volumes)
             bounds = (np.clip(bound, 1e-3 * least, 1e3 * most) for bound in (self.lower, self.upper))
             self.band_ = ax.fill_between(self.masses, *bounds, **shade)
@@ -227,24 +227,24 @@ class MassVolumeDisplay:
             self.mass_band_ = ax.fill_betweenx(self.volumes, self.mass_lower, self.mass_upper, **shade)
         if is_wide(self.volumes):
             ax.set_yscale("log")
-        _frame(ax)
+        _set_limits(ax)
         ax.locator_params(axis="x", steps=[1, 2, 5, 10])
         tidy(ax, xlabel="mass", ylabel=self.volume_label)
         if ax.get_legend_handles_labels()[0]:
             shaded = None if self.confidence is None else f"shaded: {percent(self.confidence)} confidence"
-            # Volumes grow with mass: the upper left corner is free.
+            # Volumes grow with mass, so the upper left corner is empty.
             ax.legend(loc="upper left", frameon=False, title=shaded, alignment="left")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
 
-def _frame(ax: Any) -> None:
-    """Limits by the curves alone: their bands may reach to zero and to infinity."""
+def _set_limits(ax: Any) -> None:
+    """Set the vertical limits by the curves alone: bands may extend to zero or infinity."""
     least, most = measured_range(np.concatenate([np.asarray(line.get_ydata(), dtype=np.float64) for line in ax.lines]))
     if most <= least:
         return
     if ax.get_yscale() == "log":
         ax.set_ylim(least / 3.0, 3.0 * most)
     else:
-        room = 0.3 * (most - least)
-        ax.set_ylim(max(0.0, least - room), most + room)
+        padding = 0.3 * (most - least)
+        ax.set_ylim(max(0.0, least - padding), most + padding)

@@ -1,4 +1,4 @@
-"""Colours of all pictures: the same for the same thing everywhere, told apart in print and by the colour-blind."""
+"""Colours of all figures, used consistently; distinguishable in greyscale print and for colour-blind readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How nested sets are drawn: shades, borders, rows, and a legend beside the picture."""
+"""Drawing nested sets: filled contours, borders, rows, and a legend to the right of the axes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 BORDER: dict[str, Any] = {"colors": palette.HIGHLIGHT, "linewidths": 1.8, "linestyles": "solid"}
 BAND_BORDER: dict[str, Any] = {"colors": palette.HIGHLIGHT, "linewidths": 0.9, "linestyles": "dashed"}
 LEGEND_WIDTH = 1.6  # inches
-_MANY = 600  # rows: the dots of more are smaller, to leave the shades visible
+_MANY = 600  # with more rows, dots are smaller, so that the shades stay visible
 
 
 def shades(n_sets: int) -> list[str]:
@@ -23,26 +23,26 @@ def shades(n_sets: int) -> list[str]:
     from matplotlib.colors import LinearSegmentedColormap, to_hex
 
     between = LinearSegmentedColormap.from_list("sets", palette.SHADES)
-    return [to_hex(between(place)) for place in np.linspace(0.0, 1.0, n_sets)]
+    return [to_hex(between(position)) for position in np.linspace(0.0, 1.0, n_sets)]
 
 
 def draw_shades(ax: Any, plane: Slice, offsets: Array) -> None:
-    """Sets of given offsets, innermost first."""
-    # One over the other, largest first: offsets of few rows may tie, which levels of a single call must not.
+    """Fill the sets with the given offsets, smallest set first."""
+    # One call per set, largest set first: offsets may tie, but the levels of a single contourf call must increase.
     for offset, shade in reversed(list(zip(offsets, shades(len(offsets)), strict=True))):
         above = max(np.nanmax(plane.scores), offset) + 1.0
         ax.contourf(plane.x, plane.y, plane.scores, levels=[offset, above], colors=[shade])
 
 
 def draw_borders(ax: Any, plane: Slice, offsets: ArrayLike, **lines: Any) -> Any:
-    """Borders of those sets that reach the plane; None if none does."""
-    levels = np.unique(offsets)
-    levels = levels[(np.nanmin(plane.scores) < levels) & (levels < np.nanmax(plane.scores))]
-    return ax.contour(plane.x, plane.y, plane.scores, levels=levels, **lines) if len(levels) else None
+    """Draw the borders of the sets that intersect the slice; None if none does."""
+    drawn = np.unique(offsets)
+    drawn = drawn[(np.nanmin(plane.scores) < drawn) & (drawn < np.nanmax(plane.scores))]
+    return ax.contour(plane.x, plane.y, plane.scores, levels=drawn, **lines) if len(drawn) else None
 
 
 def draw_rows(ax: Any, rows: Array, inside: NDArray[np.bool_], *, faint: bool) -> tuple[Any, Any]:
-    """Rows inside as dots, with a light edge to be seen on dark shades, and those outside as crosses."""
+    """Draw rows inside as dots, with a white edge visible on dark shades, and rows outside as crosses."""
     dot: dict[str, Any] = {"color": palette.FAINT, "s": 5} if faint else {"color": palette.INK, "s": 8}
     cross: dict[str, Any] = {"linewidths": 0.8, "s": 14} if faint else {"linewidths": 1.2, "s": 22}
     smaller = min(1.0, _MANY / max(len(rows), 1))
@@ -53,7 +53,7 @@ def draw_rows(ax: Any, rows: Array, inside: NDArray[np.bool_], *, faint: bool) -
 
 
 def draw_legend(ax: Any, sets: list[str], border: str | None, band: str | None, outside: str | None) -> None:
-    """What each shade and line is, to the right of the axes, where no data is."""
+    """Add a legend of the shades and lines, to the right of the axes."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

@@ -1,4 +1,4 @@
-"""Second: numbers → figures, as plotly takes them."""
+"""Second step of the report: interactive plotly figures from the numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from mvset.plotting import palette
 from mvset.plotting.axes import is_wide
-from mvset.report.numbers import ReportNumbers, smooth_levels
+from mvset.report.numbers import ReportNumbers, interpolated_levels
 from mvset.summaries.slices import Slice
 from mvset.summaries.survey import LEVEL_EDGES
 
@@ -19,13 +19,16 @@ _SHADES = [[0.0, palette.OURS], [0.35, palette.OURS_LIGHT], [0.7, "#bdd7e7"], [0
 _BAND = "rgba(107, 174, 214, 0.35)"
 
 
-def level_set_figure(numbers: ReportNumbers, shadow: Slice) -> go.Figure:
-    """Nested sets as shades, the border that the slider moves, and the rows; in this order the page knows them."""
-    levels = smooth_levels(numbers, shadow.scores)
-    grid: dict[str, Any] = {"x": shadow.x, "y": shadow.y, "z": levels.astype(np.float32), "hoverinfo": "skip"}
+def level_set_figure(numbers: ReportNumbers, projection: Slice) -> go.Figure:
+    """Nested sets as filled contours, the border that the slider moves, and the rows.
+
+    The script of the page relies on this order of the traces.
+    """
+    levels = interpolated_levels(numbers, projection.scores)
+    grid: dict[str, Any] = {"x": projection.x, "y": projection.y, "z": levels.astype(np.float32), "hoverinfo": "skip"}
     mass = float(numbers.masses[numbers.start])
     sample = numbers.survey.sample
-    figure = _figure(_plain(shadow.names[0]), _plain(shadow.names[1]))
+    figure = _figure(_plain(projection.names[0]), _plain(projection.names[1]))
     figure.add_contour(
         **grid,
         colorscale=_SHADES,
@@ -43,21 +46,21 @@ def level_set_figure(numbers: ReportNumbers, shadow: Slice) -> go.Figure:
         showscale=False,
     )
     figure.add_scatter(
-        x=shadow.rows[:, 0],
-        y=shadow.rows[:, 1],
+        x=projection.rows[:, 0],
+        y=projection.rows[:, 1],
         mode="markers",
         marker={"size": 5, "color": palette.INK, "opacity": 0.5},
         customdata=np.column_stack([sample.numbers, sample.levels]),
         hovertemplate="row %{customdata[0]:.0f}, level %{customdata[1]:.3f}<extra></extra>",
     )
     figure.update_layout(height=380)
-    figure.update_xaxes(range=[shadow.x[0], shadow.x[-1]])
-    figure.update_yaxes(range=[shadow.y[0], shadow.y[-1]])
+    figure.update_xaxes(range=[projection.x[0], projection.x[-1]])
+    figure.update_yaxes(range=[projection.y[0], projection.y[-1]])
     return figure
 
 
 def level_figure(numbers: ReportNumbers) -> go.Figure:
-    """How many rows of the table have which level, beside the uniform and where bars are by chance."""
+    """Histogram of the levels of all rows, the uniform density, and the range of the bars expected by chance."""
     edges, counts = LEVEL_EDGES, numbers.survey.level_counts
     figure = _figure("level", "share of rows")
     figure.add_bar(
@@ -68,7 +71,7 @@ def level_figure(numbers: ReportNumbers) -> go.Figure:
         customdata=np.column_stack([edges[:-1], edges[1:], counts]),
         hovertemplate="%{customdata[0]:.2f} to %{customdata[1]:.2f}: %{customdata[2]} rows<extra></extra>",
     )
-    low, high = (float(shares[0]) for shares in numbers.level_chance)  # all bars are of one width
+    low, high = (float(shares[0]) for shares in numbers.level_chance)  # all bars have the same width
     figure.add_hrect(y0=low, y1=high, fillcolor=palette.FAINT, opacity=0.25, line_width=0)
     figure.add_hline(y=float(edges[1]), line={"color": palette.INK, "width": 1.5, "dash": "dash"})
     figure.update_yaxes(rangemode="tozero", tickformat=".0%")
@@ -77,15 +80,15 @@ def level_figure(numbers: ReportNumbers) -> go.Figure:
 
 
 def mass_volume_figure(numbers: ReportNumbers) -> go.Figure:
-    """Volume of the nested sets, with its error, and with the band of their true masses."""
+    """Mass-volume curve of the fitted sets, with confidence bands of the volumes and of the true masses."""
     curve = numbers.curve
     masses, volumes = curve["masses"], curve["volumes"]
-    known = np.isfinite(curve["mass_lower"])
+    bounded = np.isfinite(curve["mass_lower"])
     figure = _figure("mass", "volume")
     _add_band(
         figure,
-        x=[*curve["mass_lower"][known], *curve["mass_upper"][known][::-1]],
-        y=[*volumes[known], *volumes[known][::-1]],
+        x=[*curve["mass_lower"][bounded], *curve["mass_upper"][bounded][::-1]],
+        y=[*volumes[bounded], *volumes[bounded][::-1]],
         colour="rgba(154, 154, 154, 0.25)",
     )
     _add_band(figure, x=[*masses, *masses[::-1]], y=[*curve["upper"], *curve["lower"][::-1]], colour=_BAND)
@@ -103,22 +106,22 @@ def mass_volume_figure(numbers: ReportNumbers) -> go.Figure:
 
 
 def bandwidth_figure(numbers: ReportNumbers) -> go.Figure:
-    """Area under the mass-volume curve for every bandwidth tried, and the one chosen."""
-    tried, chosen_sigma = numbers.bandwidths, numbers.model.sets.sigma_
-    figure = _figure("bandwidth σ", "area (AMV)")
+    """Selection criterion of every bandwidth, with the selected one marked."""
+    tried, chosen_sigma = numbers.bandwidths, numbers.model.estimator.sigma_
+    figure = _figure("bandwidth σ", tried.label)
     figure.add_scatter(
         x=tried.sigmas,
-        y=tried.areas,
-        error_y={"array": 1.96 * tried.errors, "color": palette.OURS_LIGHT, "thickness": 1.2, "width": 3},
+        y=tried.values,
+        error_y={"array": tried.errors, "color": palette.OURS_LIGHT, "thickness": 1.2, "width": 3},
         mode="lines+markers",
         line={"color": palette.OURS, "width": 2},
-        marker={"size": 7, "symbol": ["circle" if valid else "circle-open" for valid in tried.valid]},
-        hovertemplate="σ %{x:.4g}: area %{y:.4g}<extra></extra>",
+        marker={"size": 7, "symbol": ["circle" if eligible else "circle-open" for eligible in tried.eligible]},
+        hovertemplate="σ %{x:.4g}: %{y:.4g}<extra></extra>",
     )
     chosen = tried.sigmas == chosen_sigma
     figure.add_scatter(
         x=tried.sigmas[chosen],
-        y=tried.areas[chosen],
+        y=tried.values[chosen],
         mode="markers+text",
         marker={"size": 13, "color": palette.HIGHLIGHT},
         text=[f"σ = {chosen_sigma:.3g}"] * int(chosen.sum()),
@@ -127,9 +130,9 @@ def bandwidth_figure(numbers: ReportNumbers) -> go.Figure:
         hoverinfo="skip",
     )
     figure.update_xaxes(type="log", dtick="D2")
-    compete = tried.areas[tried.valid] if tried.valid.any() else tried.areas
-    if len(compete):
-        least, top = compete.min(), min(tried.areas.max(), 4.0 * compete.min())
+    compared = tried.values[tried.eligible] if tried.eligible.any() else tried.values
+    if len(compared):
+        least, top = compared.min(), min(tried.values.max(), 4.0 * compared.min())
         figure.update_yaxes(range=[least - 0.25 * (top - least), 1.05 * top])
     return figure
 
@@ -163,11 +166,11 @@ def _figure(x: str, y: str) -> go.Figure:
 
 
 def _with_mass_line(figure: go.Figure, numbers: ReportNumbers) -> go.Figure:
-    """A line at the mass of the slider, last of the shapes."""
+    """Add a vertical line at the mass of the slider; the script of the page expects it to be the last shape."""
     mass = float(numbers.masses[numbers.start])
     return figure.add_vline(x=mass, line={"color": palette.HIGHLIGHT, "width": 2})
 
 
 def _plain(name: str) -> str:
-    """A name that plotly shows as it is: it takes tags for markup and dollars for mathematics."""
+    """Escape a name for plotly, which interprets HTML tags and dollar signs."""
     return escape(name, quote=False).replace("$", "&#36;")

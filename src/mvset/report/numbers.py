@@ -1,4 +1,4 @@
-"""First: all the numbers that the page shows."""
+"""First step of the report: all numbers that it shows."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from mvset.estimators.pipeline import FittedModel, columns_in_order
+from mvset.estimators.pipeline import FittedModel
+from mvset.summaries.bandwidths import BandwidthComparison
 from mvset.summaries.bars import chance_heights
-from mvset.summaries.candidates import Candidates
 from mvset.summaries.masses import fitted_curve
 from mvset.summaries.slices import Slice
 from mvset.summaries.survey import LEVEL_EDGES, SurveyResult
@@ -22,156 +22,156 @@ Array = NDArray[np.float64]
 
 _STEPS = [*np.round(np.arange(0.60, 0.995, 0.01), 2).tolist(), 0.995]
 CONFIDENCE = 0.95  # of all bands
-_LOG_OF_NOTHING = 750.0  # -log of less than the least float64
-_MOST_FEATURES = 4  # whose pairs are drawn
-_RESOLUTION = 64  # of the grid of a picture, each way
-_MARGIN = 0.25  # around the rows, in units of the extent of those inside
-_REACH = 1.5  # how far from these rows outside are shown in their place
+_MAX_NEGATIVE_LOG = 750.0  # more than -log of the smallest positive float64
+_MAX_FEATURES = 4  # all pairs of so many columns are drawn
+_RESOLUTION = 64  # grid points per axis of a panel
+_MARGIN = 0.25  # around all rows, as a share of the range of the rows inside
+_MAX_MARGIN = 1.5  # around the rows inside: rows further out are drawn on the edge
 
 
 @dataclass(frozen=True)
 class ReportNumbers:
-    """What the page is about."""
+    """All numbers of the report."""
 
     model: FittedModel
     survey: SurveyResult
-    masses: Array  # of the slider
-    offsets: Array
-    volumes: list[VolumeEstimate]
-    shadows: list[Slice]
-    curve: dict[str, Array]  # volumes along the masses, with bounds, and those of the true masses where there are any
-    bandwidths: Candidates
-    level_shares: Array  # of the rows, between LEVEL_EDGES
-    level_chance: tuple[Array, Array]  # where these are by chance
+    masses: Array  # positions of the slider
+    offsets: Array  # offsets of their sets
+    volumes: list[VolumeEstimate]  # volumes of their sets
+    projections: list[Slice]  # one panel each
+    curve: dict[str, Array]  # mass-volume curve with bounds, see fitted_curve
+    bandwidths: BandwidthComparison
+    level_shares: Array  # share of the rows with levels between LEVEL_EDGES
+    level_chance: tuple[Array, Array]  # bounds for these shares expected by chance
 
     @property
     def start(self) -> int:
-        """Where the slider stands first: at the mass that the table was judged by."""
+        """Index of the initial slider position: the mass of the set used for the drift test."""
         return int(np.abs(self.masses - self.survey.mass).argmin())
 
 
 def slider_masses(model: FittedModel, mass: float) -> list[float]:
-    """Masses that the slider stops at: those of the tail that the model can claim, and the one asked for."""
-    steps = {*_STEPS, float(model.sets.mass), float(mass)}
-    return sorted(step for step in steps if model.sets._level_sets.can_claim(step))
+    """Positions of the slider: masses from 0.60 to 0.995 that the model can guarantee, and the requested one."""
+    return sorted(model.sets.guaranteed([*{*_STEPS, float(model.sets.mass), float(mass)}]).tolist())
 
 
 def report_numbers(model: FittedModel, survey: SurveyResult) -> ReportNumbers:
-    """Everything, from the model and one pass over the table."""
+    """Compute all numbers from the model and the summary of the table."""
     masses = survey.masses
+    volumes = [model.sets.volume(mass) for mass in masses]
     return ReportNumbers(
         model=model,
         survey=survey,
         masses=masses,
         offsets=np.array([model.sets.offset(mass) for mass in masses]),
-        volumes=[model.sets.volume(mass) for mass in masses],
-        shadows=_shadows(model, survey),
-        curve=fitted_curve(model.sets, masses, CONFIDENCE),
-        bandwidths=Candidates.of(model.sets.curves_).measured(),
+        volumes=volumes,
+        projections=_projections(model, survey),
+        curve=fitted_curve(model.sets, masses, CONFIDENCE, volumes),
+        bandwidths=BandwidthComparison.of(model.estimator.selection_),
         level_shares=survey.level_counts / survey.drift.n_rows,
         level_chance=_chance_shares(model, survey),
     )
 
 
 def _chance_shares(model: FittedModel, survey: SurveyResult) -> tuple[Array, Array]:
-    """Least and greatest share of rows at each level by chance: of these rows, and of the calibration rows."""
-    low, high = chance_heights(survey.drift.n_rows, LEVEL_EDGES, model.sets.mass_interval_.n_rows, CONFIDENCE)
+    """Pointwise bounds for the share of rows in each bar, given the sampling error of rows and calibration rows."""
+    low, high = chance_heights(survey.drift.n_rows, LEVEL_EDGES, len(model.sets.calibration_scores), CONFIDENCE)
     return low * np.diff(LEVEL_EDGES), high * np.diff(LEVEL_EDGES)
 
 
-def smooth_levels(numbers: ReportNumbers, scores: Array) -> Array:
-    """Levels without steps, exact at the slider's masses, and above 1 far out: what contours need."""
-    with np.errstate(divide="ignore"):  # of a score of zero, which an offset may be, too: then all is inside
-        falling, borders = (np.minimum(-np.log(values), _LOG_OF_NOTHING) for values in (scores, numbers.offsets))
+def interpolated_levels(numbers: ReportNumbers, scores: Array) -> Array:
+    """Continuous levels for contour plots: exact at the slider's masses, interpolated between, above 1 far out."""
+    with np.errstate(divide="ignore"):  # scores and offsets may be zero
+        distances, knots = (np.minimum(-np.log(values), _MAX_NEGATIVE_LOG) for values in (scores, numbers.offsets))
     masses = numbers.masses
-    # One more stop on either side, so that contours do not break off at the first and the last mass.
-    stops = np.concatenate([[borders[0] - 1.0], borders, [borders[-1] + 2.0]])
-    return np.asarray(np.interp(falling, stops, np.concatenate([[masses[0] - 0.2], masses, [1.2]])))
+    # One more knot on either side, so that the contours at the first and the last mass are closed.
+    knots = np.concatenate([[knots[0] - 1.0], knots, [knots[-1] + 2.0]])
+    return np.asarray(np.interp(distances, knots, np.concatenate([[masses[0] - 0.2], masses, [1.2]])))
 
 
-def _shadows(model: FittedModel, survey: SurveyResult) -> list[Slice]:
-    """The nested sets over pairs of columns: in each picture the shadow that they cast."""
-    stage = _Stage.of(model, survey)
-    if len(stage.names) == 1:
-        return [_strip(stage, survey.sample.numbers)]
-    return [_shadow(stage, pair) for pair in combinations(_telling_features(stage.names, survey), 2)]
+def _projections(model: FittedModel, survey: SurveyResult) -> list[Slice]:
+    """Projections of the nested sets on pairs of columns, one panel each."""
+    drawn = _DrawnRows.of(model, survey)
+    if len(drawn.names) == 1:
+        return [_single_column(drawn, survey.sample.numbers)]
+    return [_projection(drawn, pair) for pair in combinations(_top_features(drawn.names, survey), 2)]
 
 
 @dataclass(frozen=True)
-class _Stage:
-    """Rows as they are drawn and as the sets see them, column by column."""
+class _DrawnRows:
+    """The sampled rows, before and after the preprocessing steps of the model."""
 
     model: FittedModel
-    names: list[str]
-    rows: Array
-    prepared: Array
-    inside: NDArray[np.bool_]  # which of them the largest set holds
+    names: list[str]  # of the columns of `rows`
+    rows: Array  # in the units of the panels
+    prepared: Array  # as the estimator receives them
+    inside: NDArray[np.bool_]  # whether each row lies in the largest set; all True if none does
 
     @classmethod
-    def of(cls, model: FittedModel, survey: SurveyResult) -> _Stage:
+    def of(cls, model: FittedModel, survey: SurveyResult) -> _DrawnRows:
+        """The sample of a survey; in transformed columns if these do not correspond to those of the table."""
         rows, names = survey.sample.rows, model.feature_names
-        with columns_in_order():
-            prepared = np.asarray(model.prepared(rows))
-        if model.prepared_names != names:  # columns that the table does not have, such as principal components
+        prepared = np.asarray(model.prepared(rows))
+        if model.prepared_names != names:  # e.g. principal components
             rows, names = prepared, model.prepared_names
         inside = survey.sample.scores >= model.sets.offset(survey.masses[-1])
         return cls(model, names, rows, prepared, inside if inside.any() else np.ones_like(inside))
 
     def axis(self, column: int, n: int = _RESOLUTION) -> Array:
-        """Places along a column, around the rows inside; some way towards rows further out, but not all the way."""
+        """Grid values of a column: the range of the rows with a margin, limited around the rows inside."""
         values, inside = self.rows[:, column], self.rows[self.inside, column]
         extent = np.ptp(inside) or 1.0
-        low = max(values.min() - _MARGIN * extent, inside.min() - _REACH * extent)
-        high = min(values.max() + _MARGIN * extent, inside.max() + _REACH * extent)
+        low = max(values.min() - _MARGIN * extent, inside.min() - _MAX_MARGIN * extent)
+        high = min(values.max() + _MARGIN * extent, inside.max() + _MAX_MARGIN * extent)
         return np.linspace(low, high, n)
 
-    def seen(self, column: int, values: Array) -> Array:
-        """What the sets see of values of a column: steps before them take one column at a time, or have new names."""
+    def transformed(self, column: int, values: Array) -> Array:
+        """Values of a column after the preprocessing, which transforms each column separately if it keeps the names."""
         if self.rows is self.prepared or self.model.before is None:
             return values
         points = np.tile(self.rows[0], (len(values), 1))
         points[:, column] = values
-        with columns_in_order(), np.errstate(all="ignore"):
-            seen = np.asarray(self.model.prepared(points))[:, column]
-        return np.where(np.isfinite(seen), seen, np.inf)  # the margin may lie where a logarithm has no value
+        with np.errstate(all="ignore"):
+            transformed = np.asarray(self.model.prepared(points))[:, column]
+        return np.where(np.isfinite(transformed), transformed, np.inf)  # the margin may be outside a step's domain
 
 
-def _shadow(stage: _Stage, pair: tuple[int, int]) -> Slice:
-    r"""Highest score that a row with given values in two columns can have.
+def _projection(drawn: _DrawnRows, pair: tuple[int, int]) -> Slice:
+    r"""Projection of the nested sets on two columns: the highest score over the values of the other columns.
 
-    Over what the rows inside have in the other columns. A row inside a set is inside its shadow; a row outside may be,
-    too. The kernel is a product over columns, so that the scores of the whole grid, completed by the k-th row, are
-    :math:`\sum_j c_j\, k(x, x_j)\, k(y, x_j)\, k(r_k, x_j)`, with a factor for the first column, for the second, and
-    for all others. Rows beyond the picture are put on its edge.
+    The maximum is over the values of the rows inside. A row inside a set lies in the projection of the set; a row
+    outside may lie in it, too. The Gaussian kernel is a product over columns, so the score of the grid point (x, y)
+    with the other columns of the k-th row is :math:`\sum_j c_j\, k(x, x_j)\, k(y, x_j)\, k(r_k, x_j)`, with one factor
+    for the first column, one for the second, and one for all others. Rows outside the grid are moved to its edge.
     """
-    function = stage.model.sets._level_sets.function
-    others = [f for f in range(len(stage.names)) if f not in pair]
-    completions = stage.prepared[stage.inside][:, others] if others else np.empty((1, 0))
+    function = drawn.model.estimator.sets_.score
+    others = [f for f in range(len(drawn.names)) if f not in pair]
+    completions = drawn.prepared[drawn.inside][:, others] if others else np.empty((1, 0))
     rest = function.weights * _kernels(completions, function.centres[:, others], function.sigma)
-    x, y = (stage.axis(f) for f in pair)
+    x, y = (drawn.axis(f) for f in pair)
     along_x, along_y = (
-        _kernels(stage.seen(f, axis)[:, np.newaxis], function.centres[:, [f]], function.sigma)
+        _kernels(drawn.transformed(f, axis)[:, np.newaxis], function.centres[:, [f]], function.sigma)
         for f, axis in zip(pair, (x, y), strict=True)
     )
     scores = np.stack([((rest * factors) @ along_x.T).max(axis=0) for factors in along_y])
-    rows = np.clip(stage.rows[:, pair], [x[0], y[0]], [x[-1], y[-1]])
-    return Slice((stage.names[pair[0]], stage.names[pair[1]]), x, y, scores, rows)
+    rows = np.clip(drawn.rows[:, pair], [x[0], y[0]], [x[-1], y[-1]])
+    return Slice((drawn.names[pair[0]], drawn.names[pair[1]]), x, y, scores, rows)
 
 
 def _kernels(points: Array, centres: Array, sigma: float) -> Array:
     return np.asarray(np.exp(-cdist(points, centres, "sqeuclidean") / (2.0 * sigma**2)))
 
 
-def _telling_features(names: Sequence[str], survey: SurveyResult) -> list[int]:
-    """Columns to draw, in their order: of many those that contribute most to what is unusual."""
+def _top_features(names: Sequence[str], survey: SurveyResult) -> list[int]:
+    """Indices of the columns that contribute most to the most unusual rows, ascending."""
     shares = [sum(abs(row.contributions[name]) / (row.distance or 1.0) for row in survey.unusual) for name in names]
-    return sorted(sorted(range(len(names)), key=lambda j: -shares[j])[:_MOST_FEATURES])
+    return sorted(sorted(range(len(names)), key=lambda j: -shares[j])[:_MAX_FEATURES])
 
 
-def _strip(stage: _Stage, numbers: NDArray[np.int64]) -> Slice:
-    """A single column: the sets are stripes, and the rows stand in them by their number."""
-    x = stage.axis(0, _RESOLUTION**2)
-    scores = stage.model.sets._level_sets.function(stage.seen(0, x)[:, np.newaxis])
+def _single_column(drawn: _DrawnRows, numbers: NDArray[np.int64]) -> Slice:
+    """The panel of a model with one column: values horizontally, row numbers vertically."""
+    x = drawn.axis(0, _RESOLUTION**2)
+    scores = drawn.model.sets.score(drawn.transformed(0, x)[:, np.newaxis])
     y = np.array([0.0, max(1.0, float(numbers.max()))])
-    rows = np.column_stack([np.clip(stage.rows[:, 0], x[0], x[-1]), numbers])
-    return Slice((stage.names[0], "row"), x, y, np.tile(scores, (2, 1)), rows)
+    rows = np.column_stack([np.clip(drawn.rows[:, 0], x[0], x[-1]), numbers])
+    return Slice((drawn.names[0], "row"), x, y, np.tile(scores, (2, 1)), rows)

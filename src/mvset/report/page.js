@@ -1,29 +1,29 @@
 (() => {
   "use strict";
   const read = (id) => JSON.parse(document.getElementById(id).textContent);
-  const figures = read("figures"), moving = read("moving"), unusualScores = read("unusual-scores");
+  const figures = read("figures"), slider = read("slider-data"), unusualScores = read("unusual-scores");
   document.documentElement.classList.add("js");
 
   const options = { responsive: true, displayModeBar: false };
   for (const [id, figure] of Object.entries(figures)) Plotly.newPlot(id, figure.data, figure.layout, options);
 
-  const say = (id, text) => { document.getElementById(id).textContent = text; };
+  const setText = (id, text) => { document.getElementById(id).textContent = text; };
 
   function moveTo(k) {
-    const mass = moving.masses[k], offset = moving.offsets[k], stop = moving.stops[k];
-    say("mass-value", stop.mass);
-    say("n-outside", stop.outside);
-    say("share-outside", stop.share);
-    say("asked", stop.asked);
-    say("volume", stop.volume);
-    const outside = moving.scores.map((score) => score < offset);
+    const mass = slider.masses[k], offset = slider.offsets[k], stop = slider.stops[k];
+    setText("mass-value", stop.mass);
+    setText("n-outside", stop.outside);
+    setText("share-outside", stop.share);
+    setText("asked", stop.asked);
+    setText("volume", stop.volume);
+    const outside = slider.scores.map((score) => score < offset);
     const marker = {
-      "marker.color": [outside.map((out) => (out ? moving.colours.outside : moving.colours.inside))],
+      "marker.color": [outside.map((out) => (out ? slider.colours.outside : slider.colours.inside))],
       "marker.size": [outside.map((out) => (out ? 7 : 4))],
       "marker.opacity": [outside.map((out) => (out ? 0.95 : 0.35))],
       "marker.symbol": [outside.map((out) => (out ? "x" : "circle"))],
     };
-    for (const id of moving.sets) {
+    for (const id of slider.sets) {
       Plotly.restyle(id, { "contours.start": mass, "contours.end": mass }, [1]);
       Plotly.restyle(id, marker, [2]);
     }
@@ -36,11 +36,11 @@
     });
   }
 
-  const slider = document.getElementById("mass");
+  const input = document.getElementById("mass");
   let waiting = null;
-  slider.addEventListener("input", () => {
+  input.addEventListener("input", () => {
     if (waiting === null) requestAnimationFrame(() => { const k = waiting; waiting = null; moveTo(k); });
-    waiting = Number(slider.value);
+    waiting = Number(input.value);
   });
-  moveTo(moving.start);
+  moveTo(slider.start);
 })();

@@ -1,4 +1,4 @@
-"""A report from a table in memory, and its parts for those who read it batch by batch."""
+"""Write a report on rows in memory; `report_survey` also serves tables that are read in batches."""
 
 from __future__ import annotations
 
@@ -15,34 +15,35 @@ from mvset.report.numbers import slider_masses
 from mvset.summaries.survey import Survey
 from mvset.validation import checked_mass
 
-_SAMPLED = 1500  # rows drawn
-_UNUSUAL = 12
+_N_SAMPLED = 1500  # rows drawn in the figures
+_N_UNUSUAL = 12  # rows listed
 
 
 def report_survey(model: FittedModel, mass: float) -> Survey:
-    """The pass over a table that a report needs."""
-    return Survey(model, mass, masses=slider_masses(model, mass), n_unusual=_UNUSUAL, n_sampled=_SAMPLED)
+    """A survey that collects what the report needs; add all rows to it."""
+    return Survey(model, mass, masses=slider_masses(model, mass), n_unusual=_N_UNUSUAL, n_sampled=_N_SAMPLED)
 
 
 def write_report(
     model: Any, X: Any, path: str | os.PathLike[str], *, mass: float | None = None, title: str = ""
 ) -> None:
-    """Write a page about rows: what is normal, which of them are not, and why.
+    """Write an HTML report on rows: which are normal, which are not, and why.
 
-    One HTML file that needs no network. A slider moves the nested sets, the rows flagged and the volume together.
+    The report is a single file that works offline. A slider changes the mass: nested sets, flagged rows and volume
+    follow.
 
     Parameters
     ----------
     model : MinimumVolumeSet or Pipeline
-        Fitted.
+        The fitted model; a Pipeline must end in a MinimumVolumeSet.
     X : array-like of shape (n_samples, n_features)
-        Rows to judge; best not those of the fit.
+        Rows to score, preferably not the training rows.
     path : str or path-like
-        The file.
+        The file to write.
     mass : float, optional
-        Mass of the set to judge by; that of the estimator by default.
+        Mass of the set that decides which rows are outside; by default that of the estimator.
     title : str, optional
-        What the rows are.
+        Title of the report.
 
     Examples
     --------
@@ -57,13 +58,12 @@ def write_report(
     True
     """
     try:
-        from mvset.report.page import page_about
+        from mvset.report.page import render_page
     except ModuleNotFoundError as missing:
         raise ImportError("The report needs more packages: pip install 'mvset[report]'") from missing
     fitted = FittedModel.of_minimum_volume_set(model)
-    judged_by = fitted.sets.mass if mass is None else checked_mass(mass)
-    survey = report_survey(fitted, judged_by)
-    judged, rows = survey.judge(X), check_array(X, dtype=np.float64)
-    survey.add(rows, judged, np.arange(len(rows)), lambda chosen: [{} for _ in chosen])
+    survey = report_survey(fitted, fitted.sets.mass if mass is None else checked_mass(mass))
+    scored, rows = survey.score(X), check_array(X, dtype=np.float64)
+    survey.add(rows, scored, np.arange(len(rows)), lambda selected: [{} for _ in selected])
     with written_aside(Path(path)) as aside:
-        aside.write_text(page_about(fitted, survey.result(), title=title), encoding="utf-8")
+        aside.write_text(render_page(fitted, survey.result(), title=title), encoding="utf-8")

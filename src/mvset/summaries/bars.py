@@ -1,4 +1,4 @@
-"""Bars of a histogram of levels, and how high they are by chance."""
+"""Histogram of levels, and the range of bar heights expected by chance."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from scipy.stats import betabinom, binom
 
 Array = NDArray[np.float64]
 
-_ROUNDING = 1e-13  # edges have rounding errors; a level past an edge is so by 1e-12 at least, see offsets.py
+_ROUNDING = 1e-13  # rounding error of the edges; distinct levels differ by at least 1e-12, see offsets.py
 
 
 def bar_edges(n_bars: int, mass: float | None) -> Array:
-    """Edges of bars on [0, 1], the mass one of them: as even as can be."""
+    """Edges of bars on [0, 1], as evenly spaced as possible; the mass is one of them."""
     if n_bars < 2:
         raise ValueError(f"bins must be at least 2; got {n_bars!r}.")
     if mass is None:
@@ -22,21 +22,21 @@ def bar_edges(n_bars: int, mass: float | None) -> Array:
 
 
 def bar_heights(levels: Array, edges: Array) -> Array:
-    """Density of the levels; one equal to an edge counts below it, as a row whose level is the mass is inside."""
+    """Density of the levels; a level equal to an edge counts below it, since a row with level == mass is inside."""
     up_to = np.searchsorted(np.sort(levels), edges + _ROUNDING, side="right")
     return np.asarray(np.diff(np.append(0, up_to[1:])) / (len(levels) * np.diff(edges)))
 
 
 def chance_heights(n_rows: int, edges: Array, n_calibration: int | None, chance: float = 0.95) -> tuple[Array, Array]:
-    """Least and greatest height of each bar, by itself, for rows like those of the fit.
+    """Pointwise lower and upper bounds for the height of each bar, for rows from the distribution of the fit.
 
-    How many rows fall between two of m calibration scores is not binomial but beta-binomial: the true share between
-    them is itself known up to the chance of these m rows only.
+    The number of rows between two of m calibration scores is beta-binomial rather than binomial, because the true
+    share between them is estimated from m rows.
     """
     widths = np.diff(edges)
     if n_calibration is None:
-        law = binom(n_rows, widths)
+        counts = binom(n_rows, widths)
     else:
-        law = betabinom(n_rows, n_calibration * widths, n_calibration * (1.0 - widths))
+        counts = betabinom(n_rows, n_calibration * widths, n_calibration * (1.0 - widths))
     scale = n_rows * widths
-    return law.ppf(0.5 - 0.5 * chance) / scale, law.ppf(0.5 + 0.5 * chance) / scale
+    return counts.ppf(0.5 - 0.5 * chance) / scale, counts.ppf(0.5 + 0.5 * chance) / scale

@@ -1,4 +1,4 @@
-"""A random sample of rows that come in batches."""
+"""A uniform random sample of rows that arrive in batches (reservoir sampling)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ Array = NDArray[np.float64]
 
 
 class RowSample:
-    """At most `size` rows, each with the same chance, in their order; all of them where they are no more.
+    """A uniform random sample of at most `size` rows, in their original order.
 
-    Every row draws a key, and those of the least keys stay: which ones does not depend on how the rows are cut into
-    batches, and memory does not grow with their number.
+    Every row gets a random key, and the rows with the smallest keys are kept. The sample does not depend on how the
+    rows are divided into batches, and memory does not grow with the number of rows.
     """
 
     def __init__(self, size: int, seed: int = 0) -> None:
@@ -23,19 +23,20 @@ class RowSample:
         self._held = 0
 
     def add(self, rows: Array) -> None:
-        """Take more rows into account."""
+        """Add a batch of rows."""
         self._keys.append(self._rng.random(len(rows)))
         self._rows.append(rows)
         self._held += len(rows)
         if self._held > 4 * self._size:
-            self._thin_out()
+            self._discard()
 
     def rows(self) -> Array:
-        """The sample."""
-        self._thin_out()
+        """The sampled rows."""
+        self._discard()
         return self._rows[0]
 
-    def _thin_out(self) -> None:
+    def _discard(self) -> None:
+        """Keep only the rows with the smallest keys."""
         keys, rows = np.concatenate(self._keys), np.concatenate(self._rows)
         if len(keys) > self._size:
             kept = np.sort(np.argpartition(keys, self._size)[: self._size])

@@ -1,4 +1,4 @@
-"""Planes through the columns of a table, on which nested sets are drawn."""
+"""Two-dimensional slices of nested sets: scores over a grid in two columns."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 Score = Callable[[Array], Array]
 
-_MARGIN = 0.12  # around the rows, in their range
-_MARGIN_OF_SLICES = 0.25  # through the middle of the sets, where they reach further than any row
-_COLUMNS_BY_DEFAULT = 3  # their pairs are three pictures
+_MARGIN = 0.12  # around the rows, as a share of their range
+_SLICE_MARGIN = 0.25  # wider for slices: there the sets may reach beyond all rows
+_DEFAULT_COLUMNS = 3  # three columns have three pairs
 
 
 @dataclass(frozen=True, eq=False)
 class Slice:
-    """Scores over a grid in two columns, whatever is done about the others, and the rows projected on it.
+    """Scores over a grid in two columns, and the values of the rows in these columns.
 
     Attributes
     ----------
     names : tuple of str
-        Of the two columns.
+        Names of the two columns.
     x, y : ndarray of shape (n_x,), (n_y,)
-        The grid, in units of the columns.
+        Grid values of the first and the second column, in their units.
     scores : ndarray of shape (n_y, n_x)
-        Scores on it.
+        Scores at the grid points.
     rows : ndarray of shape (n_samples, 2)
-        The two columns of the rows.
+        Values of the rows in the two columns.
     """
 
     names: tuple[str, str]
@@ -42,11 +42,11 @@ class Slice:
 
 
 def column_pairs(features: Sequence[Any] | None, names: Sequence[str]) -> list[tuple[int, int]]:
-    """Pairs of columns to draw, by index: those asked for, all of the columns asked for, or of the first three."""
+    """Indices of the column pairs to draw: the given pairs, or all pairs of the given or the first three columns."""
     if len(names) < 2:
-        raise ValueError("Sets in one column are intervals: there are no two columns to draw them over.")
+        raise ValueError("At least two columns are needed to draw sets in the plane; X has one.")
     if features is None:
-        return list(combinations(range(min(len(names), _COLUMNS_BY_DEFAULT)), 2))
+        return list(combinations(range(min(len(names), _DEFAULT_COLUMNS)), 2))
     if all(isinstance(feature, str | int) for feature in features):
         features = list(combinations(features, 2))
     pairs = [() if isinstance(pair, str | int) else tuple(pair) for pair in features]
@@ -68,9 +68,10 @@ def _column(feature: Any, names: Sequence[str]) -> int:
 
 
 def anchor(score: Score, rows: Array, at: ArrayLike | None, least_score: float) -> tuple[Array, str]:
-    """Where the columns that are not drawn are fixed, and that in words.
+    """The point at which the other columns are fixed, and a caption that describes it.
 
-    Without `at` the medians or, where these have less than a least score, as between clusters, the row of the highest.
+    The point is `at` if given. Otherwise it is the vector of medians or, if its score is below `least_score`, as
+    between clusters, the row with the highest score.
     """
     if at is not None:
         given = np.asarray(at, dtype=np.float64)
@@ -80,14 +81,14 @@ def anchor(score: Score, rows: Array, at: ArrayLike | None, least_score: float) 
     medians = np.nanmedian(rows, axis=0)
     if score(medians[np.newaxis])[0] >= least_score:
         return medians, "Slice: other columns at their medians"
-    return rows[np.argmax(score(rows))], "Slice: other columns as in the innermost row"
+    return rows[np.argmax(score(rows))], "Slice: other columns as in the top-scoring row"
 
 
 def slice_through(
     centre: Array, pair: tuple[int, int], score: Score, rows: Array, names: Sequence[str], resolution: int
 ) -> Slice:
-    """Scores over a grid around the rows in two columns, with the others as in `centre`."""
-    margin = _MARGIN if len(names) == 2 else _MARGIN_OF_SLICES
+    """The slice through `centre` in two columns, over a grid that covers the rows."""
+    margin = _MARGIN if len(names) == 2 else _SLICE_MARGIN
     x, y = (_grid(rows[:, column], margin, resolution) for column in pair)
     points = np.tile(centre, (len(x) * len(y), 1))
     points[:, pair] = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
@@ -96,5 +97,5 @@ def slice_through(
 
 def _grid(values: Array, margin: float, resolution: int) -> Array:
     low, high = np.nanmin(values), np.nanmax(values)
-    room = margin * (high - low) or 1.0
-    return np.linspace(low - room, high + room, resolution)
+    padding = margin * (high - low) or 1.0
+    return np.linspace(low - padding, high + padding, resolution)

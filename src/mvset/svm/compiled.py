@@ -1,11 +1,15 @@
 """All compiled kernels of the one-class SVM: arrays in, arrays out, no checks.
 
-They live in one file because numba keys its cache on the file of the function it compiles, not on the files of the
+They live in one file because numba keys its cache on the file of the function that it compiles, not on the files of the
 functions that this one calls: spread over several files, a changed helper would leave stale code on disk.
 
-In order: how kernels are compiled; reductions and exp(-t) written so that LLVM vectorises them; the Gaussian kernel;
-the solver of the dual.
+Sections: compilation; reductions that LLVM vectorises; exp(-t); the Gaussian kernel; kernel expansions; the solver of
+the dual.
 """
+
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
+# mypy: check-untyped-defs=False
+# (numba infers the types of compiled functions itself)
 
 from __future__ import annotations
 
@@ -18,6 +22,13 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
+
+_f32 = np.float32
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Compilation
+# ----------------------------------------------------------------------------------------------------------------------
 
 # "reassoc" is left out on purpose: a sum then has one order, whatever the machine's vector width, and the
 # argument reduction of exp keeps its two-step subtraction.
@@ -41,8 +52,10 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
         compiled = njit(**options)(function)
     return compiled
 
-INDEX_BITS = 11  # arrays reduced with `tagged` have at most 2**11 entries
-INDEX_MASK = (1 << INDEX_BITS) - 1
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Reductions that LLVM vectorises: a comparison and a select, without a branch
+# ----------------------------------------------------------------------------------------------------------------------
 
 
 def _fast_select(operator: str) -> Any:
@@ -71,6 +84,10 @@ def int_max(_context: Any, a: Any, b: Any) -> Any:
     return a(a, b), codegen
 
 
+INDEX_BITS = 11  # `tagged` holds indices of arrays with at most 2**11 entries
+INDEX_MASK = (1 << INDEX_BITS) - 1
+
+
 @intrinsic
 def tagged(_context: Any, value: Any, index: Any) -> Any:
     """Integer ordered like the float32 `value` >= 0 (to 12 bits), with `index` in its low bits.
@@ -86,27 +103,18 @@ def tagged(_context: Any, value: Any, index: Any) -> Any:
     return types.int32(types.float32, index), codegen
 
 
-@intrinsic
-def reciprocal_guess(_context: Any, value: Any) -> Any:
-    """1/value for a positive float32, to 12 %: one integer subtraction, to be refined by a Newton step."""
-
-    def codegen(_ctx: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        i32 = ir.IntType(32)
-        bits = builder.sub(ir.Constant(i32, 0x7EF311C7), builder.bitcast(args[0], i32))
-        return builder.bitcast(bits, ir.FloatType())
-
-    return types.float32(types.float32), codegen
+# ----------------------------------------------------------------------------------------------------------------------
+# exp(-t), without a branch: it underflows to zero and is never clipped
+# ----------------------------------------------------------------------------------------------------------------------
 
 _LOG2E = 1.4426950408889634
 _LN2_HIGH = 6.93147180369123816490e-01  # trailing zeros: k * _LN2_HIGH is exact
 _LN2_LOW = 1.90821492927058770002e-10
-
-_f32 = np.float32
+_LAST_64 = 750.0  # exp(-745.2) is the last denormal
 _LOG2E_32 = _f32(_LOG2E)
 _LN2_HIGH_32 = _f32(0.693359375)
 _LN2_LOW_32 = _f32(-2.12194440e-4)
 _LAST_32 = _f32(87.3)  # below exp(-87.3) float32 has no normal numbers
-_LAST_64 = 750.0  # exp(-745.2) is the last denormal
 
 
 @intrinsic
@@ -168,14 +176,17 @@ def _exp_minus_64(t):
     half = np.floor(k * 0.5)  # two factors reach the denormals, one cannot
     return (p * r * r + r + 1.0) * _power_of_two(half) * _power_of_two(k - half)
 
-_BLOCK = 256  # points scored together: their coordinates, distances and sums stay in the first-level cache
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The Gaussian kernel
+# ----------------------------------------------------------------------------------------------------------------------
 
 
 def scaled_columns(X: NDArray[Any], centre: NDArray[Any], sigma: float, dtype: Any = np.float64) -> NDArray[Any]:
     """Columns whose squared distances are |x - y|²/(2 sigma²).
 
     Subtracting the centre first, in float64, keeps float32 accurate for data far from the origin. Coordinates whose
-    square would overflow are cut: the kernel is zero long before.
+    square would overflow are clipped: the kernel is zero long before.
     """
     largest = 1e18 if dtype == np.float32 else 1e150
     with np.errstate(over="ignore"):
@@ -228,12 +239,19 @@ def fill_gram(columns, start, stop, gram):
         kernel_row(point, columns, gram[i])
 
 
+# ----------------------------------------------------------------------------------------------------------------------
+# Kernel expansions
+# ----------------------------------------------------------------------------------------------------------------------
+
+_BLOCK = 256  # points evaluated together: their coordinates, distances and sums stay in the first-level cache
+
+
 @kernel
 def expansion(points, centres, weights, out):
     """out[i] = sum_j weights[j] k(points[:, i], centres[j]).
 
-    Every point passes through a full block, padded if need be, and sums over the centres in their order: its score
-    does not depend on which rows are scored beside it.
+    Every block has full length (the last one is padded) and every sum runs over the centres in their order, so the
+    value at a point does not depend on the other points in the call.
     """
     d, n = points.shape
     block = np.zeros((d, _BLOCK), points.dtype)
@@ -255,10 +273,9 @@ def expansion(points, centres, weights, out):
 
 @kernel
 def mean_shift(points, centres, weights, out):
-    """out[:, i] = mean of the centres, each with its weight times k(points[:, i], centre).
+    """out[:, i] = Σ_j w_j centres[j] / Σ_j w_j with w_j = weights[j] k(points[:, i], centres[j]).
 
-    Kernels are taken relative to that of the nearest centre: far from all of them, where each alone underflows, the
-    mean is still right.
+    Kernel values are relative to that of the nearest centre, so the mean stays accurate where every k underflows.
     """
     d, n = points.shape
     block = np.zeros((d, _BLOCK), points.dtype)
@@ -290,59 +307,24 @@ def mean_shift(points, centres, weights, out):
             for p in range(size):
                 out[f, start + p] = sums[f, p] / total[p]
 
-_FAR = 1e300  # in place of infinity, which the compiler may assume away
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The solver of the dual: blocks of variables in float64, SMO inside a block in float32
+# ----------------------------------------------------------------------------------------------------------------------
+#
+# `source` is (columns, gram, known): the scaled columns, the Gram matrix (empty when it does not fit in memory) and a
+# mark for each of its rows that is already computed.
+
+_FAR = 1e300  # in place of infinity, which fast math may assume away
 _HUGE = _f32(1e30)
 _TINY = _f32(1e-12)
-_MASK = np.int32(INDEX_MASK)
-_MOST_NEGATIVE = np.int32(-(2**31))
 
 MAX_BLOCK = 1 << INDEX_BITS
-# A block is solved to this share of the gap it started from: solving it further fits variables that the next block
-# will move again.
-_BLOCK_PRECISION = 0.1
-# and the last blocks to this share of the tolerance.
-_LAST_PRECISION = 0.95
-# When the gap has not shrunk for so many blocks and is this small beside the gradient, float32 has no more to give.
-_PATIENCE = 50
-_RESOLUTION = 1e-6
-
-
-@kernel
-def _move_and_find(gradient, up, down, rows, pair, step, reference):
-    """Apply the last pair step to the gradient and find the next pair's first member in the same pass.
-
-    Returns the index of the smallest gradient among the variables that may grow (where `up` is zero) and the largest
-    gradient among those that may shrink (where `down` is). `reference` is a number just above the gradients of
-    interest.
-    """
-    i, j = pair
-    first = _MOST_NEGATIVE
-    largest = -_HUGE
-    for p in range(gradient.shape[0]):
-        value = gradient[p] + step * (rows[i, p] - rows[j, p])
-        gradient[p] = value
-        largest = float_max(largest, value - down[p])
-        first = int_max(first, tagged(reference - value - up[p], p))
-    return np.int64(first & _MASK), largest
-
-
-@kernel
-def _best_partner(gradient, down, rows, i, smallest):
-    """Second-order choice: the variable whose exact pair step lowers the objective most (Fan, Chen and Lin, 2005)."""
-    best = np.int32(0)
-    for p in range(gradient.shape[0]):
-        violation = float_max(gradient[p] - down[p] - smallest, _f32(0.0))
-        # Duplicate rows make the curvature zero: keep the gain finite.
-        curvature = float_max(_f32(1.0) - rows[i, p], _TINY)
-        guess = reciprocal_guess(curvature)
-        inverse = guess * (_f32(2.0) - curvature * guess)
-        best = int_max(best, tagged(violation * violation * inverse, p))
-    return np.int64(best & _MASK)
 
 
 @kernel
 def _full_row(source, i, buffer):
-    """Row i of the Gram matrix, in `buffer` when there is no matrix to keep it."""
+    """Row i of the Gram matrix; computed into `buffer` when the matrix is not kept."""
     columns, gram, known = source
     if gram.shape[0] == 0:
         kernel_row(columns[:, i].copy(), columns, buffer)
@@ -351,67 +333,6 @@ def _full_row(source, i, buffer):
         kernel_row(columns[:, i].copy(), columns, gram[i])
         known[i] = True
     return gram[i]
-
-
-@kernel
-def _copy_row(source, chosen, p, rows):
-    """Row p of the block's Gram matrix."""
-    columns, gram, _ = source
-    if gram.shape[0] > 0:
-        row = _full_row(source, chosen[p], rows[p])
-        for t in range(chosen.shape[0]):
-            rows[p, t] = row[chosen[t]]
-    else:
-        kernel_row_at(columns, chosen, p, rows[p])
-
-
-@kernel
-def _solve_block(source, chosen, problem, rows, copied, tol, max_iter):
-    """SMO on the chosen variables alone, in place; returns the number of pair steps.
-
-    `rows` is room for their Gram matrix; a row is `copied` into it when first needed, and many never are.
-    """
-    gradient, alpha, upper = problem
-    q = gradient.shape[0]
-    up = np.empty(q, np.float32)  # zero where the variable may grow, huge where it may not
-    down = np.empty(q, np.float32)  # zero where it may shrink
-    for p in range(q):
-        up[p] = _f32(0.0) if alpha[p] < upper[p] else _HUGE
-        down[p] = _f32(0.0) if alpha[p] > _f32(0.0) else _HUGE
-    if not copied[0]:
-        rows[0] = 0.0  # the first pass moves nothing, along any finite row
-    pair = (0, 0)
-    step = _f32(0.0)
-    reference = _f32(0.0)
-    iterations = 0
-    while True:
-        i, largest = _move_and_find(gradient, up, down, rows, pair, step, reference)
-        if up[i] != _f32(0.0) or gradient[i] >= reference:
-            # The reference fell behind the gradients: look again from where they are now.
-            i, largest = _move_and_find(gradient, up, down, rows, pair, _f32(0.0), largest)
-        smallest = gradient[i]
-        if up[i] != _f32(0.0) or largest - smallest < tol or iterations >= max_iter:
-            return iterations
-        reference = largest + _f32(0.5) * (largest - smallest)
-        if not copied[i]:
-            _copy_row(source, chosen, i, rows)
-            copied[i] = True
-        j = _best_partner(gradient, down, rows, i, smallest)
-        if not copied[j]:
-            _copy_row(source, chosen, j, rows)
-            copied[j] = True
-        room = upper[i] - alpha[i]
-        step = (gradient[j] - smallest) / max(_f32(2.0) - _f32(2.0) * rows[i, j], _TINY)
-        step = min(step, min(room, alpha[j]))
-        # Bounds are reached exactly, so that "at the bound" stays a plain comparison.
-        alpha[j] = _f32(0.0) if step == alpha[j] else alpha[j] - step
-        alpha[i] = upper[i] if step == room else alpha[i] + step
-        up[i] = _f32(0.0) if alpha[i] < upper[i] else _HUGE
-        down[i] = _f32(0.0)
-        up[j] = _f32(0.0)
-        down[j] = _f32(0.0) if alpha[j] > _f32(0.0) else _HUGE
-        pair = (i, j)
-        iterations += 1
 
 
 @kernel
@@ -432,6 +353,129 @@ def add_rows(source, rows, weights, out):
         first = _full_row(source, rows[s], buffers[0])
         for p in range(n):
             out[p] += weights[s] * first[p]
+
+
+# Inside a block. `up` is zero where a variable may grow and huge where it is at its upper bound; `down` is zero where
+# it may shrink. Adding them to the gradient removes variables from a reduction without a branch.
+
+_MASK = np.int32(INDEX_MASK)
+_MOST_NEGATIVE = np.int32(-(2**31))
+
+
+@kernel
+def _move_and_find(gradient, up, down, rows, pair, step, reference):
+    """Apply the last pair step to the gradient and find the first member of the next pair in the same pass.
+
+    Returns the index of the smallest gradient among the variables that may grow, and the largest gradient among those
+    that may shrink. `reference` is a number just above the gradients of interest.
+    """
+    i, j = pair
+    first = _MOST_NEGATIVE
+    largest = -_HUGE
+    for p in range(gradient.shape[0]):
+        value = gradient[p] + step * (rows[i, p] - rows[j, p])
+        gradient[p] = value
+        largest = float_max(largest, value - down[p])
+        first = int_max(first, tagged(reference - value - up[p], p))
+    return np.int64(first & _MASK), largest
+
+
+@kernel
+def _best_partner(gradient, down, rows, i, smallest):
+    """Second-order choice: the variable whose exact pair step lowers the objective most (Fan, Chen and Lin, 2005)."""
+    best = np.int32(0)
+    for p in range(gradient.shape[0]):
+        violation = float_max(gradient[p] - down[p] - smallest, _f32(0.0))
+        # Duplicate rows make the curvature zero: keep the gain finite.
+        curvature = float_max(_f32(1.0) - rows[i, p], _TINY)
+        best = int_max(best, tagged(violation * violation / curvature, p))
+    return np.int64(best & _MASK)
+
+
+@kernel
+def _copy_row(source, chosen, p, rows):
+    """Row p of the Gram matrix of the block."""
+    columns, gram, _ = source
+    if gram.shape[0] > 0:
+        row = _full_row(source, chosen[p], rows[p])
+        for t in range(chosen.shape[0]):
+            rows[p, t] = row[chosen[t]]
+    else:
+        kernel_row_at(columns, chosen, p, rows[p])
+
+
+@kernel
+def _solve_block(source, chosen, problem, rows, copied, tol, max_iter):
+    """SMO on the chosen variables alone, in place; returns the number of pair steps.
+
+    `rows` holds their Gram matrix. A row is copied into it when first needed, and many never are.
+    """
+    gradient, alpha, upper = problem
+    q = gradient.shape[0]
+    up = np.empty(q, np.float32)
+    down = np.empty(q, np.float32)
+    for p in range(q):
+        up[p] = _f32(0.0) if alpha[p] < upper[p] else _HUGE
+        down[p] = _f32(0.0) if alpha[p] > _f32(0.0) else _HUGE
+    if not copied[0]:
+        rows[0] = 0.0  # the first pass has step zero, and needs a finite row
+    pair = (0, 0)
+    step = _f32(0.0)
+    reference = _f32(0.0)
+    iterations = 0
+    while True:
+        i, largest = _move_and_find(gradient, up, down, rows, pair, step, reference)
+        if up[i] != _f32(0.0) or gradient[i] >= reference:
+            # The gradients have passed the reference: search again with a new one.
+            i, largest = _move_and_find(gradient, up, down, rows, pair, _f32(0.0), largest)
+        smallest = gradient[i]
+        if up[i] != _f32(0.0) or largest - smallest < tol or iterations >= max_iter:
+            return iterations
+        reference = largest + _f32(0.5) * (largest - smallest)
+        if not copied[i]:
+            _copy_row(source, chosen, i, rows)
+            copied[i] = True
+        j = _best_partner(gradient, down, rows, i, smallest)
+        if not copied[j]:
+            _copy_row(source, chosen, j, rows)
+            copied[j] = True
+        slack = upper[i] - alpha[i]
+        step = (gradient[j] - smallest) / max(_f32(2.0) - _f32(2.0) * rows[i, j], _TINY)
+        step = min(step, min(slack, alpha[j]))
+        # Bounds are reached exactly, so that a comparison tells whether a variable is at its bound.
+        alpha[j] = _f32(0.0) if step == alpha[j] else alpha[j] - step
+        alpha[i] = upper[i] if step == slack else alpha[i] + step
+        up[i] = _f32(0.0) if alpha[i] < upper[i] else _HUGE
+        down[i] = _f32(0.0)
+        up[j] = _f32(0.0)
+        down[j] = _f32(0.0) if alpha[j] > _f32(0.0) else _HUGE
+        pair = (i, j)
+        iterations += 1
+
+
+# Around the blocks.
+
+# A block is solved to this fraction of the gap it started from: solving it further fits variables that the next block
+# moves again.
+_BLOCK_PRECISION = 0.1
+# The last blocks are solved to this fraction of the tolerance.
+_LAST_PRECISION = 0.95
+# float32 resolves no further step when the gap has not shrunk for so many blocks and is this small beside the gradient.
+_PATIENCE = 50
+_RESOLUTION = 1e-6
+
+
+@kernel
+def _extremes(gradient, alpha, upper):
+    """Smallest gradient among the variables that may grow, and largest among those that may shrink."""
+    smallest = _FAR
+    largest = -_FAR
+    for p in range(gradient.shape[0]):
+        if alpha[p] < upper[p]:
+            smallest = min(smallest, gradient[p])
+        if alpha[p] > 0.0:
+            largest = max(largest, gradient[p])
+    return smallest, largest
 
 
 @kernel
@@ -470,27 +514,55 @@ def _most_violating(gradient, alpha, upper, extremes, size):
 
 
 @kernel
+def _block_problem(gradient, alpha, upper, chosen, middle):
+    """Gradient, alpha and upper bound of the chosen variables in float32.
+
+    Gradients are relative to the middle of the gap, so that float32 spends its digits on what is left to do.
+    """
+    q = chosen.shape[0]
+    block_gradient = np.empty(q, np.float32)
+    block_alpha = np.empty(q, np.float32)
+    block_upper = np.empty(q, np.float32)
+    for s in range(q):
+        block_gradient[s] = gradient[chosen[s]] - middle
+        block_alpha[s] = alpha[chosen[s]]
+        block_upper[s] = upper[chosen[s]]
+    return block_gradient, block_alpha, block_upper
+
+
+@kernel
+def _accept(source, chosen, block_alpha, alpha, gradient):
+    """Copy the solution of a block to `alpha` and update the gradient; returns the number of variables that moved."""
+    moved = np.empty(chosen.shape[0], np.int64)
+    change = np.empty(chosen.shape[0], np.float64)
+    count = 0
+    for s in range(chosen.shape[0]):
+        p = chosen[s]
+        if block_alpha[s] != alpha[p]:
+            moved[count] = p
+            change[count] = block_alpha[s] - alpha[p]
+            alpha[p] = block_alpha[s]
+            count += 1
+    add_rows(source, moved[:count], change[:count], gradient)
+    return count
+
+
+@kernel
 def solve(source, upper, alpha, gradient, room, tol, max_iter):
     """Solve one dual in place, from a feasible `alpha` and its `gradient` = Kα, in blocks of up to sqrt(len(room)).
 
-    Returns (pair steps, KKT gap). It stops short of `tol` when `max_iter` is reached or when float32 can resolve no
-    further step.
+    `room` is memory for the Gram matrix of a block. Returns (pair steps, KKT gap). The solver stops short of `tol` when
+    `max_iter` is reached or when float32 resolves no further step.
     """
     n = gradient.shape[0]
-    block = int(np.sqrt(room.shape[0]))
+    block_size = int(np.sqrt(room.shape[0]))
     for p in range(n):
-        alpha[p] = _f32(alpha[p])  # what is at a bound in the blocks must be at it here
+        alpha[p] = _f32(alpha[p])  # the blocks are in float32: at a bound there must be at the bound here
     iterations = 0
     idle = 0
     least_gap = _FAR
     while True:
-        smallest = _FAR
-        largest = -_FAR
-        for p in range(n):
-            if alpha[p] < upper[p]:
-                smallest = min(smallest, gradient[p])
-            if alpha[p] > 0.0:
-                largest = max(largest, gradient[p])
+        smallest, largest = _extremes(gradient, alpha, upper)
         gap = largest - smallest
         if gap < tol or iterations >= max_iter:
             return iterations, gap
@@ -498,40 +570,17 @@ def solve(source, upper, alpha, gradient, room, tol, max_iter):
         least_gap = min(least_gap, gap)
         if idle > _PATIENCE and gap < _RESOLUTION * max(1.0, abs(largest)):
             return iterations, gap
-        chosen = _most_violating(gradient, alpha, upper, (smallest, largest), block)
-        whole = 2 * chosen.shape[0] > n and n <= MAX_BLOCK and source[1].shape[0] > 0
-        if whole:
+        chosen = _most_violating(gradient, alpha, upper, (smallest, largest), block_size)
+        q = chosen.shape[0]
+        if 2 * q > n and n <= MAX_BLOCK and source[1].shape[0] > 0:
             # More than half of all variables: longer rows cost less than copying them.
             chosen = np.arange(n)
-        q = chosen.shape[0]
-        # Gradients relative to the middle of the gap: float32 then spends its digits on what is left to do.
-        middle = 0.5 * (smallest + largest)
-        small_gradient = np.empty(q, np.float32)
-        small_alpha = np.empty(q, np.float32)
-        small_upper = np.empty(q, np.float32)
-        for s in range(q):
-            small_gradient[s] = gradient[chosen[s]] - middle
-            small_alpha[s] = alpha[chosen[s]]
-            small_upper[s] = upper[chosen[s]]
-        target = _f32(max(_BLOCK_PRECISION * gap, _LAST_PRECISION * tol))
-        problem = (small_gradient, small_alpha, small_upper)
-        if whole:
             rows, copied = source[1], source[2]
         else:
             # Packed closely: rows a whole page apart would compete for the same cache lines.
             rows, copied = room[: q * q].reshape(q, q), np.zeros(q, np.bool_)
-        steps = _solve_block(source, chosen, problem, rows, copied, target, max_iter - iterations)
-        iterations += steps
-        moved = np.empty(q, np.int64)
-        change = np.empty(q, np.float64)
-        count = 0
-        for s in range(q):
-            p = chosen[s]
-            if small_alpha[s] != alpha[p]:
-                moved[count] = p
-                change[count] = small_alpha[s] - alpha[p]
-                alpha[p] = small_alpha[s]
-                count += 1
-        if count == 0:
+        problem = _block_problem(gradient, alpha, upper, chosen, 0.5 * (smallest + largest))
+        target = _f32(max(_BLOCK_PRECISION * gap, _LAST_PRECISION * tol))
+        iterations += _solve_block(source, chosen, problem, rows, copied, target, max_iter - iterations)
+        if _accept(source, chosen, problem[1], alpha, gradient) == 0:
             return iterations, gap
-        add_rows(source, moved[:count], change[:count], gradient)

@@ -1,4 +1,4 @@
-"""Step 4: the dual of the one-class SVM, for every split at one bandwidth."""
+"""The dual of the one-class SVM: eq. (3) of the paper, for every split at one bandwidth."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-from mvset.calibration.splits import Split
 from mvset.parallel import Map
 from mvset.svm.compiled import MAX_BLOCK, add_rows, solve
 from mvset.svm.gram import GaussianGram
@@ -17,8 +16,8 @@ from mvset.svm.scratch import scratch
 
 _LEAST_MAX_ITER = 10_000_000  # LIBSVM's cap when the user sets none
 _DENSITY_ROWS = 1000
-# LIBSVM's objective at the same tolerance is our yardstick. Its last step mostly ends below the tolerance, and a gap
-# weighs more in the small objective of few weights.
+# The objective should be no higher than LIBSVM's at the same tolerance. LIBSVM's last step mostly ends well below its
+# tolerance, and a given gap matters more when few coefficients make up a small objective.
 _STRICTNESS = 0.5
 _FEW_WEIGHTS = 100
 # A block of 1024 variables has a Gram matrix of 4 MiB, about a second-level cache. Large problems have more free
@@ -41,13 +40,15 @@ class Dual:
     """Solution of one dual in LIBSVM's scale: 0 <= alpha <= 1, sum(alpha) = nu * n_train, zero on held-out rows.
 
     `gradient` is K alpha, the solution function at every row, and `rho` its value on the border of the unshifted set.
-    `gap` is the violation of the optimality conditions.
+    `training_mass` is the share of the training rows inside that set: those that are not outliers (alpha at its
+    bound). With other bounds than one, rows count in proportion to them. `gap` is the violation of the optimality
+    conditions.
     """
 
     alpha: NDArray[np.floating]
     gradient: NDArray[np.float64]
     rho: float
-    train: NDArray[np.intp]
+    training_mass: float
     iterations: int
     gap: float
     status: DualStatus
@@ -58,22 +59,17 @@ class Dual:
         alpha = self.alpha.astype(np.float64)
         return np.asarray(alpha / alpha.sum())
 
-    @property
-    def training_mass(self) -> float:
-        """Share of the training rows inside the unshifted set: those that are not outliers (alpha at its bound)."""
-        return float(np.mean(self.alpha[self.train] < 1))
-
     def compact(self) -> Dual:
         """The same solution in a quarter of the memory: no gradient, and alpha as the float32 that the solver used."""
         return replace(self, alpha=self.alpha.astype(np.float32), gradient=self.gradient[:0])
 
 
-def _border(alpha: NDArray[np.float64], gradient: NDArray[np.float64]) -> float:
+def _border(alpha: NDArray[np.float64], upper: NDArray[np.float64], gradient: NDArray[np.float64]) -> float:
     """K alpha at the free support vectors, or half-way between the rows inside and outside when there are none."""
-    free = (alpha > 0) & (alpha < 1)
+    free = (alpha > 0) & (alpha < upper)
     if free.any():
         return float(gradient[free].mean())
-    inside, outside = gradient[alpha == 0], gradient[alpha == 1]
+    inside, outside = gradient[alpha == 0], gradient[alpha == upper]
     return float(np.mean([side(part) for side, part in ((np.min, inside), (np.max, outside)) if part.size]))
 
 
@@ -84,58 +80,88 @@ def _gradient(gram: GaussianGram, alpha: NDArray[np.floating]) -> NDArray[np.flo
     return gradient
 
 
+def _rounded(alpha: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The values that the solver will use, which works in float32."""
+    return alpha.astype(np.float32).astype(np.float64)
+
+
 def _cold_start(
-    gram: GaussianGram, train: NDArray[np.intp], nu: float
+    gram: GaussianGram, train: NDArray[np.intp], upper: NDArray[np.float64], nu: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The better of equal weights, optimal for σ → 0, and the outermost rows alone, nearly so for wide σ."""
+    """The better of all rows in proportion to their bounds and of the outermost rows alone, each at its bound.
+
+    The first is optimal for σ → 0, the second nearly so for wide σ.
+    """
     gram = gram.passing
-    n, total = gram.columns.shape[1], nu * len(train)
-    uniform = np.zeros(n)
-    uniform[train] = np.float32(nu)  # as the solver will round it
+    total = nu * upper.sum()
+    proportional = _rounded(nu * upper)
     # A sample of the rows tells well enough which rows are outermost.
-    sampled = np.zeros(n)
-    sampled[train[:: max(1, len(train) // _DENSITY_ROWS)]] = 1.0
+    sampled = np.zeros(len(upper))
+    rows = train[:: max(1, len(train) // _DENSITY_ROWS)]
+    sampled[rows] = upper[rows]
     density = _gradient(gram, sampled * (total / sampled.sum()))
-    outermost = np.zeros(n)
     order = train[np.argsort(density[train], kind="stable")]
-    outermost[order[: int(total)]] = 1.0
-    outermost[order[int(total) : int(total) + 1]] = np.float32(total - int(total))
+    already = np.cumsum(upper[order]) - upper[order]
+    outermost = np.zeros(len(upper))
+    outermost[order] = _rounded(np.clip(total - already, 0.0, upper[order]))
     gradient = _gradient(gram, outermost)
-    if outermost @ gradient < uniform @ density:
+    if outermost @ gradient < proportional @ density:
         return outermost, gradient
-    return uniform, _gradient(gram, uniform)
+    return proportional, _gradient(gram, proportional)
 
 
 def solve_dual(
-    gram: GaussianGram, train: NDArray[np.intp], nu: float, tol: float, max_iter: int, start: Dual | None = None
+    gram: GaussianGram,
+    train: NDArray[np.intp],
+    nu: float,
+    tol: float,
+    max_iter: int,
+    start: Dual | None = None,
+    bounds: NDArray[np.float32] | None = None,
 ) -> Dual:
-    r"""Solve :math:`\min_\alpha \frac12 \alpha^T K \alpha` over the training rows.
+    r"""Solve the dual of the one-class SVM on the training rows.
 
-    Paper: eq. (3). Difference: the scale, which is LIBSVM's, so that `tol` is the one people know. Held-out rows get
-    the box [0, 0], so all splits share one Gram matrix. `start` is the solution of the same split at another bandwidth.
+    Paper: eq. (3), :math:`\min_\gamma \frac12 \sum_{ij} \gamma_i \gamma_j k(x_i, x_j)` subject to
+    :math:`0 \le \gamma_i \le 1/(\nu n)` and :math:`\sum_i \gamma_i = 1`.
+
+    Differences: the scale is LIBSVM's, :math:`\alpha = \nu n \gamma`, so that `tol` means what it means there. Rows
+    may have different upper bounds, as LIBSVM gives them for sample weights: :math:`0 \le \alpha_i \le C_i` and
+    :math:`\sum_i \alpha_i = \nu \sum_i C_i`. Held-out rows have the bound 0, so all splits share one Gram matrix.
+
+    `bounds` has the C_i of all rows of the Gram matrix, of which those of `train` must be positive; without it they are
+    one. float32 is the precision of the solver: a bound that it rounds differently would never be reached. Their mean
+    should be near one for `tol` to keep its meaning. `start` is the solution of the same split, with the same bounds,
+    at another bandwidth.
     """
     n = gram.columns.shape[1]
     upper = np.zeros(n)
-    upper[train] = 1.0
+    upper[train] = 1.0 if bounds is None else bounds[train]
     if start is None:
-        alpha, gradient = _cold_start(gram, train, nu)
+        alpha, gradient = _cold_start(gram, train, upper, nu)
     else:
         alpha, gradient = start.alpha.astype(np.float64), _gradient(gram, start.alpha)
     limit = max(_LEAST_MAX_ITER, 100 * n) if max_iter == -1 else max_iter
-    room = scratch("block", min(n, _LARGE_BLOCK if n > _LARGE_PROBLEM else _SMALL_BLOCK)).ravel()
-    strict_tol = _STRICTNESS * tol * min(1.0, nu * len(train) / _FEW_WEIGHTS)
-    iterations, gap = solve(gram.source, upper, alpha, gradient, room, strict_tol, limit)
+    workspace = scratch("block", min(n, _LARGE_BLOCK if n > _LARGE_PROBLEM else _SMALL_BLOCK)).ravel()
+    strict_tol = _STRICTNESS * tol * min(1.0, nu * upper.sum() / _FEW_WEIGHTS)
+    iterations, gap = solve(gram.source, upper, alpha, gradient, workspace, strict_tol, limit)
     if not gap >= tol:
         status = DualStatus.CONVERGED
     else:
         status = DualStatus.MAX_ITER if iterations >= limit else DualStatus.PRECISION
-    rho = _border(alpha[train], gradient[train])
-    return Dual(alpha, gradient, rho, train, iterations, max(gap, 0.0), status)
+    return Dual(
+        alpha=alpha,
+        gradient=gradient,
+        rho=_border(alpha[train], upper[train], gradient[train]),
+        training_mass=float(upper[alpha < upper].sum() / upper.sum()),
+        iterations=iterations,
+        gap=max(gap, 0.0),
+        status=status,
+    )
 
 
 def solve_duals(
     gram: GaussianGram,
-    splits: Sequence[Split],
+    trains: Sequence[NDArray[np.intp]],
     *,
     nu: float,
     tol: float,
@@ -143,11 +169,11 @@ def solve_duals(
     starts: Sequence[Dual] | None = None,
     run: Map = map,
 ) -> list[Dual]:
-    """One dual per split, all on the same Gram matrix."""
+    """One dual for the training rows of each split, all on the same Gram matrix."""
     return list(
         run(
-            lambda split, start: solve_dual(gram, split.train, nu, tol, max_iter, start),
-            splits,
-            starts or [None] * len(splits),
+            lambda train, start: solve_dual(gram, train, nu, tol, max_iter, start),
+            trains,
+            starts or [None] * len(trains),
         )
     )

@@ -1,4 +1,4 @@
-"""Step 3: the Gram matrix of one bandwidth, shared by all splits."""
+"""The Gram matrix of one bandwidth, shared by all splits: k(x_i, x_j) in eq. (3) of the paper."""
 
 from __future__ import annotations
 
@@ -32,14 +32,15 @@ class GaussianGram:
     def passing(self) -> GaussianGram:
         """The same matrix for a single pass over its rows.
 
-        Rows of a large matrix that are not known yet are computed but not kept: touching fresh memory costs more.
+        Rows of a large matrix that are not known yet are computed but not stored: writing them to memory that has not
+        been used before costs more than computing them again.
         """
         keep = self.values.nbytes <= KEPT_BYTES or self.known.all()
         return self if keep else GaussianGram(self.columns, self.values[:0, :0], self.known[:0])
 
     @property
     def source(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_]]:
-        """What the compiled solver takes."""
+        """The matrix in the form that the compiled solver takes."""
         return self.columns, self.values, self.known
 
 
@@ -53,14 +54,20 @@ def _unknown_gram(X: NDArray[np.float64], sigma: float, values: NDArray[np.float
 
 
 def lazy_gram(X: NDArray[np.float64], sigma: float) -> GaussianGram:
-    """Gram matrix for one solve: its rows are computed when first needed. Valid until this thread makes the next."""
+    """Gram matrix for one solve, whose rows are computed when first needed.
+
+    It is valid until the same thread calls this function again, which reuses the memory.
+    """
     return _unknown_gram(X, sigma, scratch("gram", _kept_rows(len(X))))
 
 
 def gaussian_gram(
     X: NDArray[np.float64], sigma: float, run: Map = map, recycle: GaussianGram | None = None
 ) -> GaussianGram:
-    """Gram matrix with all its rows, which solves on several threads may share; `recycle` gives its memory to it."""
+    """Gram matrix with all its rows, which solves on several threads may share.
+
+    It takes over the memory of `recycle`, a matrix of as many rows that is no longer needed.
+    """
     n = _kept_rows(len(X))
     gram = _unknown_gram(X, sigma, np.empty((n, n), np.float32) if recycle is None else recycle.values)
     chunk = max(1, _CHUNK_ENTRIES // max(1, n))

@@ -1,6 +1,6 @@
 """Working memory that each thread keeps between solves.
 
-Fresh memory costs a page fault per 4 KiB when first touched: for small problems more than the arithmetic.
+The first write to a new page of 4 KiB costs a page fault. For small problems that is more than the arithmetic.
 """
 
 from __future__ import annotations

@@ -1,1 +1,5 @@
-"""Tables in files: read in batches, fitted, scored, written."""
+"""Tables in files: read in batches, fitted, scored and written with pyarrow.
+
+CSV, Parquet, Feather and NDJSON. Imports `files`, `summaries` and `estimators`; imported by `cli` only, and by the
+benchmarks.
+"""

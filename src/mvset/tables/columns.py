@@ -1,4 +1,4 @@
-"""Columns that no model can make sense of, or not the sense that users expect: said before the fit."""
+"""Checks of the columns before a fit: errors for values that cannot be used, warnings for columns that mislead."""
 
 from __future__ import annotations
 
@@ -8,52 +8,66 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mvset.tables.errors import TableError, excluding, listed
+from mvset.exceptions import MvsetWarning
+from mvset.tables.errors import TableError, exclude_option, quoted
 
-_SQUARABLE = 1e140  # float64 can square and sum such
-_FEW = 20  # rows of which all may ascend by chance
-_DWARFED = 20.0  # times that a standard deviation exceeds what quartiles say, where single values make it
+_MAX_MAGNITUDE = 1e140  # float64 can square such values and sum the squares
+_MIN_INCREASING = 20  # fewer increasing rows may be a coincidence
+_OUTLIER_RATIO = 20.0  # standard deviation over interquartile range: past it, a few outliers set the scale
 
 
 def check_columns(rows: NDArray[np.float64], names: Sequence[str]) -> None:
-    """Refuse what cannot be computed with, and name the columns that will not do what they seem to."""
-    _refuse_wild(rows, names)
+    """Raise for columns that cannot be computed with; warn about constant, increasing and outlier-dominated ones."""
+    _check_magnitude(rows, names)
     constant = rows.min(axis=0) == rows.max(axis=0)
     if constant.all():
-        raise TableError(f"All rows are equal: {listed(names)} never change, and leave nothing to learn from.")
-    _tell(
-        _named(constant, names),
-        "never change here, and are left out of volumes; later changes are seen only where they are large beside 1",
+        raise TableError(f"All rows are identical: there is nothing to fit in {quoted(names)}.")
+    _warn_about(
+        _selected(constant, names),
+        "constant in the training rows",
+        "Volumes ignore constant columns, and a later change is flagged only if it is large compared with 1, because a "
+        "constant column cannot be standardised.",
     )
-    _tell(_named(_count_upwards(rows), names), "only count upwards: new rows will all lie beyond them")
-    _tell(
-        _named(_dwarfed(rows) & ~constant, names),
-        "have a few values so far out that these alone set their scale, and changes of the others go unseen; mend them",
+    _warn_about(
+        _selected(_increases(rows), names),
+        "increasing from row to row, like a row number or a time stamp",
+        "All new rows will lie outside the range of the training rows.",
+    )
+    _warn_about(
+        _selected(_has_dominant_outliers(rows) & ~constant, names),
+        "dominated by a few extreme values, which alone determine the standard deviation",
+        "Changes of the other values will go undetected. Correct the extreme values.",
     )
 
 
-def _tell(found: list[str], what: str) -> None:
+def _warn_about(found: list[str], what: str, consequence: str) -> None:
     if found:
-        warnings.warn(f"{listed(found)}: {what}. To leave out: {excluding(found)}.", stacklevel=4)
+        subject = f"Column {quoted(found)} is" if len(found) == 1 else f"Columns {quoted(found)} are"
+        message = f"{subject} {what}. {consequence} To exclude: {exclude_option(found)}."
+        warnings.warn(message, MvsetWarning, stacklevel=4)
 
 
-def _named(chosen: NDArray[np.bool_], names: Sequence[str]) -> list[str]:
-    return [name for name, is_chosen in zip(names, chosen, strict=True) if is_chosen]
+def _selected(mask: NDArray[np.bool_], names: Sequence[str]) -> list[str]:
+    return [name for name, is_selected in zip(names, mask, strict=True) if is_selected]
 
 
-def _refuse_wild(rows: NDArray[np.float64], names: Sequence[str]) -> None:
-    largest, extent = np.abs(rows).max(axis=0), 0.5 * rows.max(axis=0) - 0.5 * rows.min(axis=0)  # halves: no overflow
-    wild = _named((largest > _SQUARABLE) | ((extent > 0) & (extent < 1 / _SQUARABLE)), names)
-    if wild:
-        raise TableError(f"{listed(wild)}: too large or too small to compute with. Rescale, or {excluding(wild)}.")
+def _check_magnitude(rows: NDArray[np.float64], names: Sequence[str]) -> None:
+    largest = np.abs(rows).max(axis=0)
+    half_range = 0.5 * rows.max(axis=0) - 0.5 * rows.min(axis=0)  # half: the range itself may overflow
+    found = _selected((largest > _MAX_MAGNITUDE) | ((half_range > 0) & (half_range < 1 / _MAX_MAGNITUDE)), names)
+    if found:
+        raise TableError(
+            f"{quoted(found)}: values too large or too small to compute with. Rescale, or exclude with "
+            f"{exclude_option(found)}."
+        )
 
 
-def _count_upwards(rows: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which columns ascend from row to row: numbers of rows, times."""
-    return np.asarray((np.diff(rows, axis=0) > 0).all(axis=0) & (len(rows) > _FEW))
+def _increases(rows: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether each column increases strictly from row to row, as row numbers and time stamps do."""
+    return np.asarray((np.diff(rows, axis=0) > 0).all(axis=0) & (len(rows) > _MIN_INCREASING))
 
 
-def _dwarfed(rows: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which columns have a standard deviation that a few values make."""
+def _has_dominant_outliers(rows: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether a few outliers determine the standard deviation of each column."""
     low, high = np.quantile(rows, [0.25, 0.75], axis=0)
-    return np.asarray((high > low) & (rows.std(axis=0) > _DWARFED * (high - low)))
+    return np.asarray((high > low) & (rows.std(axis=0) > _OUTLIER_RATIO * (high - low)))

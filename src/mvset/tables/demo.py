@@ -1,4 +1,4 @@
-"""The tables of ``mvset demo``: a made-up pump, in good order, and on a day when a bearing wears out."""
+"""Simulated tables for ``mvset demo``: a healthy pump, and the same pump on a day when a bearing wears out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BEGIN = datetime(2026, 3, 1)
 
 
 def pump_readings(n_rows: int, *, worn_from: int | None = None, seed: int) -> NDArray[np.float64]:
-    """Readings of a pump that runs at half or at full load; from row `worn_from` on a bearing runs hot and shakes."""
+    """Simulate a pump at half or full load; from row `worn_from` on, a worn bearing adds heat and vibration."""
     rng = np.random.default_rng(seed)
     full = rng.uniform(size=n_rows) < 0.6
     flow = np.where(full, 42.0, 24.0) + rng.normal(scale=1.6, size=n_rows)
@@ -29,7 +29,7 @@ def pump_readings(n_rows: int, *, worn_from: int | None = None, seed: int) -> ND
 
 
 def write_table(path: Path, readings: NDArray[np.float64], begin: datetime = _BEGIN) -> None:
-    """A CSV file with the time of each reading and the pump's name, as a logger might write it."""
+    """Write readings to a CSV file, with a time stamp and the name of the pump."""
     with path.open("w", newline="", encoding="utf-8") as out:
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(["time", "pump", *COLUMNS])
@@ -39,7 +39,7 @@ def write_table(path: Path, readings: NDArray[np.float64], begin: datetime = _BE
 
 
 def write_tables(folder: Path) -> tuple[Path, Path]:
-    """A table of normal behaviour, and one of a later day that ends badly."""
+    """Write a table of normal behaviour, and one of a later day that ends with a worn bearing."""
     folder.mkdir(parents=True, exist_ok=True)
     normal, today = folder / "normal.csv", folder / "today.csv"
     write_table(normal, pump_readings(1500, seed=0))

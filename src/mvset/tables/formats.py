@@ -1,4 +1,4 @@
-"""File formats: for each, what its columns are, and its rows as a stream of record batches."""
+"""File formats: one class per format reads the schema of a file and its rows as record batches."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet
 
-from mvset.tables.errors import TableError, excluding, listed
+from mvset.tables.errors import TableError, exclude_option, quoted
 
-_BATCH = 65_536  # rows
-_BLOCK = 4 << 20  # bytes of text
+_BATCH = 65_536  # rows per batch of binary formats
+_BLOCK = 4 << 20  # bytes per batch of text formats
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    """Turn what pyarrow says of a file that it cannot read into a sentence that names the file."""
+def _read_errors(path: Path) -> Iterator[None]:
+    """Turn the errors of pyarrow into a TableError, or an OSError, that names the file."""
     try:
         yield
     except UnicodeDecodeError:
@@ -41,30 +41,30 @@ def _readable(path: Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class TableFile:
-    """A file with a table in it."""
+    """A file that contains a table."""
 
     path: Path
 
     def schema(self) -> pa.Schema:
-        """Names and types of the columns; of text formats as its beginning suggests."""
-        with _readable(self.path):
+        """Names and types of the columns; in text formats, types are inferred from the first block."""
+        with _read_errors(self.path):
             schema = self._schema()
-            names = schema.names  # decoded only here
-        doubled = sorted({name for name in names if names.count(name) > 1})
-        if doubled:
-            raise TableError(f"{self.path} has more than one column called {doubled[0]!r}: rename them.")
+            names = schema.names  # decodes the names: may raise UnicodeDecodeError
+        duplicates = sorted({name for name in names if names.count(name) > 1})
+        if duplicates:
+            raise TableError(f"{self.path} has more than one column called {duplicates[0]!r}: rename them.")
         return schema
 
     def batches(self, wanted: pa.Schema) -> Iterator[tuple[pa.RecordBatch, float]]:
-        """Rows with the columns wanted, of the types wanted, and the share of the file that has been read."""
-        with _readable(self.path):
+        """Batches of rows with the columns and types of `wanted`, each with the share of the file read so far."""
+        with _read_errors(self.path):
             for batch, share in self._batches(wanted):
                 columns = [batch.column(field.name).cast(field.type, safe=False) for field in wanted]
                 yield pa.RecordBatch.from_arrays(columns, schema=wanted), share
 
-    def verbatim(self, kind: Any) -> Any:
-        """The type in which a column of this type is passed on as it is."""
-        # Feather cannot write dictionaries that change from batch to batch.
+    def unchanged_type(self, kind: Any) -> Any:
+        """The type in which to read a column of type `kind` that is copied to the results unchanged."""
+        # Feather cannot write dictionaries that differ between batches.
         return kind.value_type if pa.types.is_dictionary(kind) else kind
 
     def _schema(self) -> pa.Schema:
@@ -75,28 +75,29 @@ class TableFile:
 
 
 class _TextFile(TableFile):
-    """A text format: read from its beginning, block by block."""
+    """A text format, possibly compressed, read sequentially in blocks."""
 
     def _batches(self, wanted: pa.Schema) -> Iterator[tuple[pa.RecordBatch, float]]:
         size = max(1, self.path.stat().st_size)
         try:
             with self._stream() as (source, stream), self._opened(stream, wanted) as reader:
                 for i, batch in enumerate(reader, start=1):
-                    # pyarrow reads ahead: of what is read, so many blocks have come out.
+                    # pyarrow reads ahead of the batches that it returns: count the returned blocks.
                     yield batch, min(size, source.tell(), i * _BLOCK) / size
         except pa.ArrowInvalid as error:
-            raise self._explained(error, wanted) from None
+            raise self._translated(error, wanted) from None
 
     @contextmanager
     def _stream(self) -> Iterator[tuple[Any, Any]]:
-        """The file as it is, and its text."""
+        """The raw file and its decompressed text."""
         with pa.OSFile(str(self.path)) as source:
             yield source, pa.CompressedInputStream(source, "gzip") if self.path.suffix.lower() == ".gz" else source
 
     def _opened(self, stream: Any, wanted: pa.Schema | None) -> Any:
         raise NotImplementedError
 
-    def _explained(self, error: Exception, wanted: pa.Schema) -> Exception:
+    def _translated(self, error: Exception, wanted: pa.Schema) -> Exception:
+        """An error of pyarrow, with the name of the column if it can be found."""
         return error
 
     def _schema(self) -> pa.Schema:
@@ -105,13 +106,13 @@ class _TextFile(TableFile):
 
     def _not_a_number(self, name: str, value: str) -> TableError:
         return TableError(
-            f"Column {name!r} of {self.path} has {value}, which is not a number: mend it, or leave the column out of "
-            f"the fit with {excluding([name])}."
+            f"Column {name!r} of {self.path} has {value}, which is not a number: correct it, or exclude the column "
+            f"from the fit with {exclude_option([name])}."
         )
 
 
 class CsvFile(_TextFile):
-    """Comma-separated values, or separated by semicolons or tabs; the first line has the names."""
+    """Values separated by commas, semicolons or tabs; the first line contains the column names."""
 
     def _opened(self, stream: Any, wanted: pa.Schema | None) -> Any:
         parse, decimal_point = self._dialect()
@@ -127,11 +128,11 @@ class CsvFile(_TextFile):
         )
 
     def _batches(self, wanted: pa.Schema) -> Iterator[tuple[pa.RecordBatch, float]]:
-        """Rows; a quotation mark that is never closed, and takes all rows after it into its cell, is an error."""
+        """As in the base class; an unclosed quotation mark, which would swallow all later rows, is an error."""
         schema = self._schema()
         last = schema.names[-1]
         read = wanted if last in wanted.names else wanted.append(pa.field(last, pa.binary()))
-        for i, field in enumerate(wanted):  # true and false are numbers, but not in the eyes of pyarrow
+        for i, field in enumerate(wanted):  # pyarrow does not read true and false as float64: cast them later
             if field.type == pa.float64() and schema.field(field.name).type == pa.bool_():
                 read = read.set(i, pa.field(field.name, pa.bool_()))
         end = None
@@ -140,9 +141,10 @@ class CsvFile(_TextFile):
             yield batch, share
         text = end if isinstance(end, bytes) else str(end).encode()
         if b"\n" in text and not self._tail().rstrip().endswith(b'"'):
-            raise TableError(f"{self.path}: a quotation mark in column {last!r} is never closed: mend it.")
+            raise TableError(f"{self.path}: unclosed quotation mark in column {last!r}: correct the file.")
 
     def _tail(self) -> bytes:
+        """The last hundred bytes of the text."""
         tail = b""
         with self._stream() as (_, stream):
             while chunk := stream.read(_BLOCK):
@@ -150,21 +152,21 @@ class CsvFile(_TextFile):
         return tail
 
     def _dialect(self) -> tuple[Any, str]:
-        """What separates cells, and what the fraction from the whole."""
+        """The parse options, with the delimiter found in the header, and the decimal separator found in the rows."""
         with self._stream() as (_, stream):
             line, *rest = re.split(rb"[\r\n]", stream.read(_BLOCK), maxsplit=1)
         header, body = line.decode(), b"".join(rest)
         delimiters = "\t" if ".tsv" in self.path.suffixes else ",;\t"
         fields = {delimiter: next(csv.reader([header], delimiter=delimiter), []) for delimiter in delimiters}
         delimiter = max(fields, key=lambda each: len(fields[each]))
-        # In a single column an empty line is a missing value.
+        # In a file with a single column, an empty line is a missing value.
         several = len(fields[delimiter]) > 1 or not header.strip()
         parse = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=several)
         commas = delimiter != "," and re.search(rb"\d,\d", body) and not re.search(rb"\d\.\d", body)
         return parse, "," if commas else "."
 
-    def _explained(self, error: Exception, wanted: pa.Schema) -> Exception:
-        """Name the column: pyarrow says its number in the file."""
+    def _translated(self, error: Exception, wanted: pa.Schema) -> Exception:
+        """Replace the column number in the message of pyarrow by the column name."""
         found = re.match(r"In CSV column #(\d+): CSV conversion error to (\w+): (.*)", str(error))
         if found is None:
             return error
@@ -173,13 +175,13 @@ class CsvFile(_TextFile):
             return TableError(f"Column {name!r} of {self.path} is not UTF-8 text: save the file with that encoding.")
         return self._not_a_number(name, problem.removeprefix("invalid value "))
 
-    def verbatim(self, kind: Any) -> Any:
-        """Text as it stands: 007 stays 007."""
+    def unchanged_type(self, kind: Any) -> Any:
+        """Text: 007 stays 007."""
         return pa.string()
 
 
 class NdjsonFile(_TextFile):
-    """One JSON object a line."""
+    """Newline-delimited JSON: one object per line."""
 
     def _opened(self, stream: Any, wanted: pa.Schema | None) -> Any:
         options = pa.json.ParseOptions(newlines_in_values=False)
@@ -187,32 +189,34 @@ class NdjsonFile(_TextFile):
             options = pa.json.ParseOptions(explicit_schema=wanted, unexpected_field_behavior="ignore")
         return pa.json.open_json(stream, read_options=pa.json.ReadOptions(block_size=_BLOCK), parse_options=options)
 
-    def _explained(self, error: Exception, wanted: pa.Schema) -> Exception:
-        """Name the column; rows are not told, since pyarrow counts them in its blocks."""
-        said = str(error).splitlines()[0]
-        found = re.search(r"Column\(/(.*)\) changed from (\w+) to (\w+)", said)
+    def _translated(self, error: Exception, wanted: pa.Schema) -> Exception:
+        """Name the column; drop the row number, which pyarrow counts within a block."""
+        message = str(error).splitlines()[0]
+        found = re.search(r"Column\(/(.*)\) changed from (\w+) to (\w+)", message)
         if found and found[1] in wanted.names:
             if found[2] == "number" and wanted.field(found[1]).type == pa.float64():
                 return self._not_a_number(found[1], f"a {found[3]}")
-            return TableError(f"Column {found[1]!r} of {self.path} has a {found[2]} here, a {found[3]} there: mend it.")
-        if "Failed to convert JSON" in said:
+            return TableError(
+                f"Column {found[1]!r} of {self.path} mixes {found[2]} and {found[3]} values: use one type."
+            )
+        if "Failed to convert JSON" in message:
             kept = [field.name for field in wanted if field.type != pa.float64()]
-            return TableError(f"--keep: values of {self.path} are not of one kind, in one of {listed(kept)}: {said}.")
-        return TableError(f"{self.path} cannot be read: {re.sub(r'[.]? in row .*', '', said)}.")
+            return TableError(f"--keep: one of the columns {quoted(kept)} of {self.path} has mixed types: {message}.")
+        return TableError(f"{self.path} cannot be read: {re.sub(r'[.]? in row .*', '', message)}.")
 
-    def verbatim(self, kind: Any) -> Any:
-        """Text as it stands, though it begins with dates or with nothing."""
+    def unchanged_type(self, kind: Any) -> Any:
+        """Text where the type was inferred from dates or empty values, since later values may differ."""
         return pa.string() if pa.types.is_timestamp(kind) or pa.types.is_null(kind) else kind
 
 
 class ParquetFile(TableFile):
-    """Parquet."""
+    """Apache Parquet."""
 
     def _schema(self) -> pa.Schema:
         return pa.parquet.read_schema(self.path)
 
     def _batches(self, wanted: pa.Schema) -> Iterator[tuple[pa.RecordBatch, float]]:
-        with pa.parquet.ParquetFile(self.path, pre_buffer=False) as file:  # with it all that was read is kept
+        with pa.parquet.ParquetFile(self.path, pre_buffer=False) as file:  # buffers are never released otherwise
             read, n_rows = 0, max(1, file.metadata.num_rows)
             for batch in file.iter_batches(batch_size=_BATCH, columns=wanted.names):
                 read += batch.num_rows
@@ -220,7 +224,7 @@ class ParquetFile(TableFile):
 
 
 class FeatherFile(TableFile):
-    """Feather, Arrow's file format."""
+    """Feather, the file format of Apache Arrow."""
 
     def _schema(self) -> pa.Schema:
         with pa.ipc.open_file(self.path) as file:
@@ -251,6 +255,6 @@ FORMATS: dict[str, type[TableFile]] = {
 
 
 def format_of(path: Path) -> type[TableFile] | None:
-    """The format that a file's name tells."""
+    """The format of a file by its extension; None if unknown."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     return FORMATS.get("".join(suffixes[-2:])) or FORMATS.get("".join(suffixes[-1:]))

@@ -1,4 +1,4 @@
-"""Rows of numbers from tables: which columns, which rows, and what is in their way."""
+"""Read numeric rows from tables: selects columns, drops or rejects missing values, counts rows."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mvset.tables.errors import TableError, excluding, listed
+from mvset.tables.errors import TableError, exclude_option, quoted
 from mvset.tables.formats import TableFile
 
 Array = NDArray[np.float64]
 OnProgress = Callable[[float], None]
-_INFINITE = 1e300  # the largest float64 stands for no value as a rule, and is infinite once it is standardised
+_MISSING = 1e300  # values this large count as missing: often a placeholder, and infinite once standardised
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Some rows of a table."""
+    """A batch of rows of a table."""
 
     rows: Array  # one column per feature
-    kept: pa.RecordBatch  # columns passed on as they are
-    numbers: NDArray[np.int64]  # of the rows, counted over all tables from 0
-    table: str
+    kept: pa.RecordBatch  # columns copied unchanged
+    numbers: NDArray[np.int64]  # row numbers, counted from 0 over all tables
+    table: str  # path of the file
 
 
 @dataclass
 class TableReader:
-    """The rows of several files as one table; counts what it leaves out."""
+    """Reads several files as one table; counts the rows read and the rows dropped."""
 
     files: Sequence[TableFile]
     features: Sequence[str]
@@ -40,102 +40,110 @@ class TableReader:
     n_dropped: int = field(default=0, init=False)
 
     kept_fields: list[pa.Field] = field(default_factory=list, init=False)
-    in_other_order: bool = field(default=False, init=False)  # whether some file has the features so; names find them
+    reordered: bool = field(default=False, init=False)  # whether the features of some file are in another order
 
     def __post_init__(self) -> None:
-        schemas = [self._checked(file) for file in self.files]  # before any of them is read
+        schemas = [self._checked(file) for file in self.files]  # check all before reading any
         for name in self.keep:
-            kinds = {file.verbatim(schema.field(name).type) for file, schema in zip(self.files, schemas, strict=True)}
+            kinds = {
+                file.unchanged_type(schema.field(name).type) for file, schema in zip(self.files, schemas, strict=True)
+            }
             if name in self.features:
                 kinds = {pa.float64()}
-            # Where files disagree on a type, text holds them all.
+            # If files disagree on a type, keep the column as text.
             self.kept_fields.append(pa.field(name, kinds.pop() if len(kinds) == 1 else pa.string()))
         orders = [[name for name in schema.names if name in set(self.features)] for schema in schemas]
-        self.in_other_order = any(order != list(self.features) for order in orders)
+        self.reordered = any(order != list(self.features) for order in orders)
 
     def batches(self, on_progress: OnProgress = lambda share: None) -> Iterator[Batch]:
-        """Rows without missing values, file by file; `on_progress` hears the share that is done."""
+        """Batches of rows without missing values, file by file; calls `on_progress` with the share done."""
         sizes = np.array([file.path.stat().st_size for file in self.files], dtype=float)
         done = 0.0
         for file, size in zip(self.files, sizes / max(1.0, sizes.sum()), strict=True):
             for batch, share in file.batches(self._wanted):
-                whole = self._batch(file, batch)
-                if len(whole.rows):
-                    yield whole
+                complete = self._batch(file, batch)
+                if len(complete.rows):
+                    yield complete
                 on_progress(done + share * size)
             done += size
 
     def _checked(self, file: TableFile) -> pa.Schema:
+        """The schema of a file; fails if a column is missing or a feature is not numeric."""
         schema = file.schema()
         for name in [*self.features, *self.keep]:
             if name not in schema.names:
                 raise TableError(
-                    f"{file.path} has no column {name!r}; it has {listed(schema.names)}. "
-                    + (f"Rename it, or fit without: {excluding([name])}." if name in self.features else "Mend --keep.")
+                    f"{file.path} has no column {name!r}; it has {quoted(schema.names)}. "
+                    + (
+                        f"Rename a column, or fit without it: {exclude_option([name])}."
+                        if name in self.features
+                        else "Correct --keep."
+                    )
                 )
         check_numeric(file, schema, self.features)
         return schema
 
     @property
     def _wanted(self) -> pa.Schema:
-        """Columns to read: the features as numbers, those kept as they are."""
+        """Columns to read: the features as float64, and the columns kept."""
         others = [kept for kept in self.kept_fields if kept.name not in self.features]
         return pa.schema([*(pa.field(name, pa.float64()) for name in self.features), *others])
 
     def _batch(self, file: TableFile, batch: pa.RecordBatch) -> Batch:
+        """The complete rows of a record batch."""
         rows = np.empty((batch.num_rows, len(self.features)))
         for j in range(len(self.features)):
             rows[:, j] = batch.column(j).to_numpy(zero_copy_only=False)  # null becomes NaN
         numbers = np.arange(self.n_rows, self.n_rows + len(rows))
         self.n_rows += len(rows)
-        finite = np.abs(rows) < _INFINITE
-        whole = finite.all(axis=1)
-        if not whole.all():
+        finite = np.abs(rows) < _MISSING
+        complete = finite.all(axis=1)
+        if not complete.all():
             if not self.drop_missing:
-                raise self._missing(file, finite)
-            self.n_dropped += int(np.sum(~whole))
-            rows, numbers, batch = rows[whole], numbers[whole], batch.filter(pa.array(whole))
+                raise self._missing_values(file, finite)
+            self.n_dropped += int(np.sum(~complete))
+            rows, numbers, batch = rows[complete], numbers[complete], batch.filter(pa.array(complete))
         kept = pa.RecordBatch.from_arrays(
             [batch.column(name) for name in self.keep], schema=pa.schema(self.kept_fields)
         )
         return Batch(rows, kept, numbers, str(file.path))
 
-    def _missing(self, file: TableFile, finite: NDArray[np.bool_]) -> TableError:
+    def _missing_values(self, file: TableFile, finite: NDArray[np.bool_]) -> TableError:
         counts = {self.features[j]: int(np.sum(~finite[:, j])) for j in np.flatnonzero(~finite.all(axis=0)).tolist()}
-        said = " and ".join(f"{name!r} ({count})" for name, count in counts.items())
+        columns = " and ".join(f"{name!r} ({count})" for name, count in counts.items())
         return TableError(
-            f"{file.path}: missing or infinite values in {said}, in {int(np.sum(~finite.all(axis=1)))} of the first "
-            f"{self.n_rows} rows. Leave such rows out with --drop-missing, or fit without the columns: "
-            f"{excluding(list(counts))}."
+            f"{file.path}: missing or infinite values in {columns}, in {int(np.sum(~finite.all(axis=1)))} of the first "
+            f"{self.n_rows} rows. Drop such rows with --drop-missing, or fit without the columns: "
+            f"{exclude_option(list(counts))}."
         )
 
 
 def check_numeric(file: TableFile, schema: pa.Schema, features: Sequence[str]) -> None:
-    """Refuse features that are not numbers, all at once."""
+    """Fail if features are not numeric; the message names all of them."""
     others = [name for name in features if not _is_numeric(schema.field(name).type)]
     if others:
         kinds = ", ".join(f"{name!r} ({schema.field(name).type})" for name in others)
         raise TableError(
-            f"{file.path}: not numeric: {kinds}. Leave them out of the fit with {excluding(others)}, or name those to "
-            "use with --columns."
+            f"{file.path}: not numeric: {kinds}. Exclude them from the fit with {exclude_option(others)}, or select "
+            "numeric columns with --columns."
         )
 
 
-def chosen_columns(file: TableFile, columns: Sequence[str], exclude: Sequence[str]) -> list[str]:
-    """Names of the columns to use: those named, or all but those excluded."""
+def selected_columns(file: TableFile, columns: Sequence[str], exclude: Sequence[str]) -> list[str]:
+    """Names of the columns to use: `columns`, or all columns of the file, without those in `exclude`."""
     names = file.schema().names
-    wanted = _named(columns, names, file, "--columns") or names
-    left_out = set(_named(exclude, names, file, "--exclude"))
-    chosen = [name for name in wanted if name not in left_out]
-    if not chosen:
-        raise TableError(f"No column of {file.path} is left. It has {listed(names)}.")
-    if "" in chosen:  # often the row numbers of a data frame
-        raise TableError(f"{file.path} has a column without a name. Name it, or leave it out with {excluding([''])}.")
-    return chosen
+    wanted = _existing(columns, names, file, "--columns") or names
+    excluded = set(_existing(exclude, names, file, "--exclude"))
+    selected = [name for name in wanted if name not in excluded]
+    if not selected:
+        raise TableError(f"All columns of {file.path} are excluded. It has {quoted(names)}.")
+    if "" in selected:  # often the index of a data frame
+        raise TableError(f"{file.path} has a column without a name. Name it, or exclude it: {exclude_option([''])}.")
+    return selected
 
 
 def split_names(options: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Names given as one option each or separated by commas; a name may itself have a comma."""
+    """Column names from repeated or comma-separated options; a name may itself contain a comma."""
     found: dict[str, None] = {}
     for option in options:
         for name in [option] if option in names else option.split(","):
@@ -143,11 +151,12 @@ def split_names(options: Sequence[str], names: Sequence[str]) -> list[str]:
     return list(found)
 
 
-def _named(options: Sequence[str], names: Sequence[str], file: TableFile, option: str) -> list[str]:
+def _existing(options: Sequence[str], names: Sequence[str], file: TableFile, option: str) -> list[str]:
+    """The column names of an option; fails if the file does not have one of them."""
     found = split_names(options, names)
     unknown = [name for name in found if name not in names]
     if unknown:
-        raise TableError(f"{option}: {file.path} has no column {listed(unknown)}. It has {listed(names)}.")
+        raise TableError(f"{option}: {file.path} has no column {quoted(unknown)}. It has {quoted(names)}.")
     return found
 
 

@@ -1,4 +1,4 @@
-"""From what users name (files, folders, patterns) to the files with tables in them."""
+"""Find the table files among the files, folders and glob patterns that users name."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from mvset.tables.formats import FORMATS, TableFile, format_of
 
 
 def table_files(names: Sequence[str]) -> list[TableFile]:
-    """Files in the order named; those of a folder or a pattern by name."""
+    """Table files in the order given; those of a folder or a pattern in alphabetical order."""
     files = [file for name in names for file in _files_of(name)]
     seen = set()
-    for place, path in ((file.path.resolve(), file.path) for file in files):
-        if place in seen:
-            raise TableError(f"{path} is named twice: its rows would count double.")
-        seen.add(place)
+    for resolved, path in ((file.path.resolve(), file.path) for file in files):
+        if resolved in seen:
+            raise TableError(f"{path} is given twice: its rows would be counted twice.")
+        seen.add(resolved)
     return files
 
 
@@ -26,7 +26,7 @@ def _files_of(name: str) -> list[TableFile]:
     if path.is_dir():
         found = [p for p in sorted(path.rglob("*")) if format_of(p) and p.is_file() and not _is_hidden(p, path)]
         if not found:
-            raise TableError(f"There is no table in the folder {name}. Formats: {_formats()}.")
+            raise TableError(f"The folder {name} contains no table. Supported extensions: {_extensions()}.")
     elif path.exists():
         found = [path]
     else:
@@ -41,14 +41,14 @@ def _files_of(name: str) -> list[TableFile]:
 def _opened(path: Path) -> TableFile:
     kind = format_of(path)
     if kind is None:
-        raise TableError(f"{path}: tables are known by the end of their names, and this is none of {_formats()}.")
+        raise TableError(f"{path}: unknown file extension. Supported extensions: {_extensions()}.")
     return kind(path)
 
 
 def _is_hidden(path: Path, folder: Path) -> bool:
-    """Names that begin with a dot or an underscore are not data, as Spark and others have it."""
+    """Whether a name below the folder begins with a dot or an underscore, which Spark and others use for metadata."""
     return any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
 
 
-def _formats() -> str:
+def _extensions() -> str:
     return ", ".join(FORMATS)

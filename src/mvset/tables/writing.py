@@ -1,4 +1,4 @@
-"""Record batches into a file, in the format that its name tells."""
+"""Write record batches to a file, in the format given by its extension."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ Write = Callable[[pa.RecordBatch], None]
 
 @contextmanager
 def table_writer(path: Path, schema: pa.Schema) -> Iterator[Write]:
-    """What takes batches; the file is at its place when all are written."""
-    opened = _WRITERS.get(path.suffix.lower())
-    if opened is None:
-        raise TableError(f"{path}: results are written as one of {', '.join(_WRITERS)}.")
-    if opened in (_csv, _ndjson):
+    """A function that writes batches; the file appears under its name when all are written."""
+    open_writer = _WRITERS.get(path.suffix.lower())
+    if open_writer is None:
+        raise TableError(f"{path}: unknown file extension. Results can be written as {', '.join(_WRITERS)}.")
+    if open_writer in (_csv, _ndjson):
         _check_textual(path, schema)
     try:
-        with written_aside(path) as aside, opened(aside, schema) as write:
+        with written_aside(path) as aside, open_writer(aside, schema) as write:
             yield write
     except pa.ArrowException as error:
         raise TableError(f"{path} cannot be written: {str(error).splitlines()[0].rstrip('.')}.") from None
 
 
 def _check_textual(path: Path, schema: pa.Schema) -> None:
-    """Refuse what is no text: bytes, and in CSV what is nested."""
+    """Fail if a column cannot be written as text: binary columns, and nested columns in CSV."""
     is_csv = path.suffix.lower() == ".csv"
     others = [
         f"{field.name!r} ({field.type})"
@@ -46,7 +46,7 @@ def _check_textual(path: Path, schema: pa.Schema) -> None:
         or (is_csv and pa.types.is_nested(field.type))
     ]
     if others:
-        raise TableError(f"--keep: {path} has no way to hold {', '.join(others)}: write .parquet or .feather.")
+        raise TableError(f"--keep: {path} cannot store {', '.join(others)}: write .parquet or .feather instead.")
 
 
 @contextmanager

@@ -1,1 +1,13 @@
-"""TODO."""
+"""Volume samples, and the volumes of sets with their standard errors (paper, Section II-C, "Volume computation").
+
+A volume sample is a set of weighted points; the volume of any set is the sum of the weights of the points inside it.
+
+- `measure`: the sample, and the sums over it;
+- `box`: the paper's sample, uniform in the box around the rows;
+- `importance`, built on `proposal` and `shapes`: a sample adapted to the set, for many columns;
+- `sampler`: the choice between the two, and the number of points;
+- `reliability`: the warning about volumes that rest on too few points.
+
+`bandwidth`, `calibration`, `metrics`, `datasets` and `estimators` may import this package. It imports nothing of mvset
+but the leaf modules `exceptions` and `values`.
+"""

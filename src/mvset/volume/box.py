@@ -1,4 +1,4 @@
-"""Step 7, the paper's way: uniform points in the smallest box around the rows."""
+"""Volume samples of the paper (Section II-C): uniform points in the smallest box around the rows."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ from scipy.stats import qmc
 
 from mvset.volume.measure import VolumeSample
 
-_SOBOL_DIMENSIONS = 8  # beyond, evenly spread points measure indicator functions no better than random ones
-_REPLICATES = 4  # at least: fewer would not know their own spread, more would be too short to be even
+_SOBOL_DIMENSIONS = 8  # in more, Sobol points estimate the volume of a set no better than random ones
+_REPLICATES = 4  # at least: fewer give no usable standard error, more would be too short to be evenly spread
 
 
 def draw_box_sample(X: NDArray[np.float64], n_points: int, rng: np.random.RandomState) -> VolumeSample:
-    """Draw at least `n_points` points that measure every set of one fit.
+    """Draw at least `n_points` uniform points in the box around the rows.
 
-    Paper: Section II-C. One common set of points serves every bandwidth and mass, so that areas differ by the sets and
-    not by the draw. Difference: in few dimensions the points are scrambled Sobol sequences, which are spread more
-    evenly; several short ones rather than a long one, to know the error. A constant column has no extent: the volume
-    is then that of the slice, across the other columns.
+    Paper: Section II-C. The same points serve every bandwidth and mass of a fit, so that areas differ by the sets and
+    not by the draw. Difference: with few columns the points are scrambled Sobol sequences, which are more evenly
+    spread; several short sequences instead of a long one give the standard error. A constant column has no extent:
+    the volume is then that of the slice, over the other columns.
     """
     low, extent = X.min(axis=0), np.ptp(X, axis=0)
     varying = extent > 0
-    unit = np.zeros((0, varying.sum()))
     if varying.sum() <= _SOBOL_DIMENSIONS and n_points >= 2 * _REPLICATES:
         log2_length = int(np.log2(n_points / _REPLICATES))
         n_replicates = -(-n_points // 2**log2_length)

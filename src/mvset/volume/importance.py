@@ -1,40 +1,45 @@
-"""Step 7 beyond the cube: sample points where the set is, each weighted by one over its density."""
+"""Volume samples by importance sampling (paper, Section II-C): points near the set, each with weight 1/density.
+
+The uniform distribution of the paper on the box around the rows hits no set in many dimensions. Here the distribution
+adapts to the set.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from mvset.volume.measure import VolumeSample
-from mvset.volume.proposal import N_SCALES, Proposal, ladder, shrunk_covariance
-from mvset.volume.shapes import Body, Box, Cover, Ellipsoid
+from mvset.volume.proposal import N_SCALES, Proposal, geometric_scales, shrunk_covariance
+from mvset.volume.shapes import Balls, Box, Ellipsoid, Shape
 
 Array = NDArray[np.float64]
 Membership = Callable[[Array], NDArray[np.bool_]]
 
-_DEPTH = 3  # halvings of the rows: up to fifteen patches, for sets that are curved or in pieces
-_MIN_PATCH = 5  # rows
-_MAX_ROWS = 10_000  # that shape the first law
-_ROWS_PER_COLUMN = 3  # in a patch, for its covariance to be taken as it is, too
-_INFLATIONS = (1 / 8, 1 / 3)  # of the global scale: kernel sets reach beyond thin data
-_RIDGE = 1e-9  # of standardised columns: keeps collinear ones apart
-_FEW_CENTRES, _MANY_CENTRES = 100, 500  # rows with balls around them: few at any cost, many where they serve the set
-_DOMAIN = 1.5  # volumes are measured in the box around the rows, half as large again
-_FIRST_LOOKS, _MORE_LOOKS = 3, 2  # at the set, before points are drawn
-_LOOK_SHARE = 0.2  # points of each look, as a share of the points to be drawn
-_MIN_LOOK = 500
-_DEFENCE = 0.15  # share of the points that do not believe what the looks saw
+# The first proposal, from the rows.
+_MAX_ROWS = 10_000  # a larger table is subsampled
+_RIDGE = 1e-9  # added to the covariance of standardised columns, for collinear ones
+_FEW_CENTRES, _MANY_CENTRES = 100, 500  # rows with balls around them: far apart, and random
+_DOMAIN = 1.5  # volumes are measured in the box around the rows enlarged by this factor
+
+# Adaptation.
+_FIRST_ROUNDS, _MORE_ROUNDS = 3, 2  # adaptation rounds before the first draw, and before later ones
+_ROUND_FRACTION = 0.2  # points of a round, as a fraction of the points to be drawn
+_MIN_ROUND = 500  # points of a round, at least
+_MIN_HITS = 10  # with fewer points in the target a round changes nothing
+_DEFENSIVE_FRACTION = 0.15  # fraction of points drawn from all scales of each shape alike (defensive mixture)
 
 
 class ImportanceSampler:
-    """Draws points for the measure of sets near the rows, and learns where they are.
+    """Draws volume samples from a distribution that adapts to the target set.
 
-    The law drawn from is a mixture of uniform laws on ellipsoids, boxes and balls, shaped after the rows. Looks at
-    which of its points lie in a target set adapt its weights and shapes to the uniform law on it. Points handed over
-    are a fresh draw from the adapted mixture, so that volumes are unbiased.
+    The distribution is a mixture of uniform distributions on ellipsoids, boxes and balls around the rows. Adaptation
+    rounds draw points, find which of them lie in the target, and move weights and shapes towards the uniform
+    distribution on the target. The sample is then a fresh draw from the adapted mixture, so that volumes are unbiased.
+    Standard errors ignore regions that the adaptation never discovered; the defensive components make them unlikely.
     """
 
     def __init__(self, X: Array, rng: np.random.RandomState) -> None:
@@ -45,73 +50,79 @@ class ImportanceSampler:
         standardised = (X - self._centre)[:, self._varying] / self._units
         self._box = Box.around(standardised)
         self._proposal = _first_proposal(self._box, standardised, self._units, rng)
-        self._looks = _FIRST_LOOKS
+        self._rounds = _FIRST_ROUNDS
 
     def draw(self, n_points: int, target: Membership) -> VolumeSample:
-        """Look at the target, then draw points that measure sets like it."""
-        n_look = max(_MIN_LOOK, int(_LOOK_SHARE * n_points))
-        for left in reversed(range(self._looks)):
-            # The last look sets weights only: shapes and weights from the same points would trust them too much.
-            self._look(n_look, target, reshape=left > 0)
-        self._looks = _MORE_LOOKS
-        proposal = self._proposal.defended(_DEFENCE)
+        """Adapt to the target, then draw points that measure it and sets like it."""
+        n_round = max(_MIN_ROUND, int(_ROUND_FRACTION * n_points))
+        for left in reversed(range(self._rounds)):
+            # The last round adapts weights only: weights fitted to the points that fitted the shapes would overfit.
+            self._adapt(n_round, target, refit=left > 0)
+        self._rounds = _MORE_ROUNDS
+        proposal = self._proposal.with_defence(_DEFENSIVE_FRACTION)
         points = proposal.draw(n_points, self._rng)
-        log_weights = np.log(self._units).sum() - np.log(n_points) - proposal.log_density(proposal.places(points))
+        log_density = proposal.log_density(proposal.coverages(points))
+        log_weights = np.log(self._units).sum() - np.log(n_points) - log_density
         log_weights[~self._in_domain(points)] = -np.inf
-        return VolumeSample(self._rows(points), log_weights, n_points, "importance")
+        return VolumeSample(self._to_rows(points), log_weights, n_points, "importance")
 
-    def _look(self, n_points: int, target: Membership, *, reshape: bool) -> None:
+    def _adapt(self, n_points: int, target: Membership, *, refit: bool) -> None:
+        """One adaptation round: move the proposal towards the uniform distribution on the target."""
         proposal = self._proposal
         points = proposal.draw(n_points, self._rng)
         points = points[self._in_domain(points)]
-        points = points[target(self._rows(points))]
-        if len(points) < 10:
+        points = points[target(self._to_rows(points))]
+        if len(points) < _MIN_HITS:
             return
-        places = proposal.places(points)
-        log_density = proposal.log_density(places)
-        uniform = np.exp(log_density.min() - log_density)
-        uniform /= uniform.sum()
-        proposal = proposal.reweighted(places, uniform)
-        main = proposal.main_bodies()
-        proposal = proposal.kept(main)
-        self._proposal = proposal.reshaped(points, [places[k] for k in main], uniform) if reshape else proposal
+        coverages = proposal.coverages(points)
+        log_density = proposal.log_density(coverages)
+        target_weights = np.exp(log_density.min() - log_density)
+        target_weights /= target_weights.sum()
+        proposal = proposal.reweighted(coverages, target_weights)
+        kept = proposal.largest_shapes()
+        proposal = proposal.restricted_to(kept)
+        if refit:
+            proposal = proposal.refitted(points, [coverages[k] for k in kept], target_weights)
+        self._proposal = proposal
 
     def _in_domain(self, points: Array) -> NDArray[np.bool_]:
         return np.asarray(self._box.gauge(points.T) <= _DOMAIN)
 
-    def _rows(self, points: Array) -> Array:
-        """Points in the varying columns, standardised, as rows of X."""
+    def _to_rows(self, points: Array) -> Array:
+        """Rows of X from points in the standardised varying columns."""
         rows = np.repeat(self._centre[np.newaxis], len(points), axis=0)
         rows[:, self._varying] += points * self._units
         return rows
 
 
 def _first_proposal(box: Box, rows: Array, units: Array, rng: np.random.RandomState) -> Proposal:
-    """The box around the rows; balls around them; ellipsoids around patches of them, as they are and inflated."""
-    parts: list[tuple[float, Body, Array]] = [(0.2, box, ladder(0.6, _DOMAIN))]
+    """The box around the rows; balls around rows; ellipsoids around all rows and around each half."""
+    parts: list[tuple[float, Shape, Array]] = [(0.2, box, geometric_scales(0.6, _DOMAIN))]
     global_scale = float(np.sqrt((units**2).sum()))
     shuffled = rows[rng.permutation(len(rows))[:_MAX_ROWS]]
     many = shuffled[:_MANY_CENTRES]
-    radii = ladder(0.5 * _spacing(many * units), global_scale)
-    parts += [(0.5, Cover(centres, units), radii) for centres in (_far_apart(shuffled, units), many)]
-    identity = np.eye(rows.shape[1])
-    for depth, patch in _patches(shuffled, 0):
-        centre, columns = patch.mean(axis=0), np.ascontiguousarray(patch.T)
-        even = np.full(len(patch), 1.0 / len(patch))
-        covariance, plain = shrunk_covariance(patch - centre, even), (patch - centre).T @ (patch - centre) / len(patch)
-        inflated = [covariance + np.diag((factor * global_scale / units) ** 2) for factor in _INFLATIONS]
-        plains = [plain] if len(patch) >= _ROWS_PER_COLUMN * (1 + patch.shape[1]) else []
-        for factor in np.linalg.cholesky(np.stack([*plains, covariance, *inflated]) + _RIDGE * identity):
-            body = Ellipsoid(centre, factor)
-            gauges = np.sort(body.gauge(columns))
-            scales = ladder(max(gauges[len(gauges) // 10], 0.01 * gauges[-1]), 1.3 * gauges[-1])
-            parts.append((0.5**depth, body, scales))  # as much for all patches of one depth as for those of another
-    weights = np.repeat([[share] for share, _, _ in parts], N_SCALES, axis=1)
-    return Proposal([body for _, body, _ in parts], np.stack([s for _, _, s in parts]), weights / weights.sum())
+    radii = geometric_scales(0.5 * _spacing(many * units), global_scale)
+    parts += [(0.5, Balls(centres, units), radii) for centres in (_far_apart(shuffled, units), many)]
+    for weight, patch in ((1.0, shuffled), *((0.5, half) for half in _halves(shuffled))):
+        for shape in _patch_ellipsoids(patch):
+            gauges = np.sort(shape.gauge(np.ascontiguousarray(patch.T)))
+            scales = geometric_scales(max(gauges[len(gauges) // 10], 0.01 * gauges[-1]), 1.3 * gauges[-1])
+            parts.append((weight, shape, scales))
+    weights = np.repeat([[weight] for weight, _, _ in parts], N_SCALES, axis=1)
+    return Proposal([shape for _, shape, _ in parts], np.stack([s for _, _, s in parts]), weights / weights.sum())
+
+
+def _patch_ellipsoids(patch: Array) -> list[Ellipsoid]:
+    """Ellipsoids of the sample covariance and of the shrunk covariance of the rows."""
+    centred = patch - patch.mean(axis=0)
+    even = np.full(len(patch), 1.0 / len(patch))
+    covariances = np.stack([centred.T @ centred / len(patch), shrunk_covariance(centred, even)])
+    factors = np.linalg.cholesky(covariances + _RIDGE * np.eye(patch.shape[1]))
+    return [Ellipsoid(patch.mean(axis=0), factor) for factor in factors]
 
 
 def _far_apart(rows: Array, units: Array) -> Array:
-    """Rows that are far from each other, one after the other the farthest from all before: they reach every corner."""
+    """Rows far from each other: each is the farthest from all before it, so that they reach every corner."""
     scaled = rows * units
     chosen = [0]
     distances = np.full(len(rows), np.inf)
@@ -128,12 +139,8 @@ def _spacing(points: Array) -> float:
     return float(np.median(nearest))
 
 
-def _patches(rows: Array, depth: int) -> Iterator[tuple[int, Array]]:
-    """The rows, their two halves across the longest axis, the halves of these, and so on, each with its depth."""
-    yield depth, rows
+def _halves(rows: Array) -> list[Array]:
+    """The rows on either side of their mean along the longest axis, without constant halves."""
     centred = rows - rows.mean(axis=0)
     side = centred @ np.linalg.eigh(centred.T @ centred)[1][:, -1] > 0
-    if depth < _DEPTH:
-        for half in (rows[side], rows[~side]):
-            if len(half) >= _MIN_PATCH and np.ptp(half, axis=0).any():
-                yield from _patches(half, depth + 1)
+    return [half for half in (rows[side], rows[~side]) if len(half) and np.ptp(half, axis=0).any()]

@@ -1,7 +1,7 @@
-"""Step 7: the volume of a level set, with its standard error, from weighted sample points.
+"""The volume of a set and its standard error, from a sample of weighted points.
 
-Every way of drawing the points (`box_points`, `importance`) hands over a :class:`VolumeSample`; every set is then measured by
-the same sums over the points inside it.
+`box` and `importance` draw the points and return a :class:`VolumeSample`; every set is then measured by the same sums
+over the points inside it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri, stdtrit
+
+from mvset.values import ArrayValue
 
 
 @dataclass(frozen=True)
@@ -28,10 +30,12 @@ class VolumeEstimate:
     hits : int
         Number of sample points in the set.
     effective_sample_size : float
-        Number of equally weighted points in the set that would be worth as much. Volumes with few mean little.
+        Number of equally weighted points in the set that would give the same standard error. A volume that rests on
+        few is unreliable.
     method : str
-        How the points were drawn: "box", uniformly in the box around the rows, so that the volume is that of the part
-        of the set inside it; or "importance", where the set is, inside that box and half as large again.
+        How the points were drawn: "box", uniformly in the box around the rows, which gives the volume of the part of
+        the set inside the box; or "importance", from a distribution adapted to the set, inside that box enlarged by
+        half.
 
     Examples
     --------
@@ -62,12 +66,12 @@ class VolumeEstimate:
         return f"{self.value:.4g} ± {self.standard_error:.2g}"
 
 
-@dataclass(frozen=True)
-class VolumeSample:
-    r"""Sample points and the logarithms of their weights: a set's volume is the sum of the weights of the points in it.
+@dataclass(frozen=True, eq=False)
+class VolumeSample(ArrayValue):
+    """Weighted points: the volume of a set is the sum of the weights of the points inside it.
 
-    The points come in `n_replicates` consecutive blocks of equal length, each a draw of its own, whose spread gives
-    the standard error. Independent points are blocks of one. `method` says how they were drawn.
+    The points form `n_replicates` consecutive blocks of equal length, drawn independently of each other; the spread of
+    their sums gives the standard error. Independent points are blocks of one. `method` says how they were drawn.
     """
 
     points: NDArray[np.float64]
@@ -76,15 +80,15 @@ class VolumeSample:
     method: str
 
     def scaled_weights(self) -> tuple[float, NDArray[np.float64]]:
-        """The logarithm of the largest weight, and the weights in units of it."""
+        """The logarithm of the largest weight, and the weights divided by it."""
         highest = float(self.log_weights.max())
-        log_scale = highest if np.isfinite(highest) else 0.0  # no point in the domain
+        log_scale = highest if np.isfinite(highest) else 0.0  # all weights are zero
         return log_scale, np.exp(self.log_weights - log_scale)
 
 
-@dataclass(frozen=True)
-class Volumes:
-    """Volumes of several sets, in units of exp(`log_scale`), each with its standard error, hits and effective size."""
+@dataclass(frozen=True, eq=False)
+class Volumes(ArrayValue):
+    """Volumes of several sets and their standard errors, in units of exp(`log_scale`)."""
 
     log_scale: float
     values: NDArray[np.float64]
@@ -97,12 +101,12 @@ class Volumes:
 
     @property
     def log_values(self) -> NDArray[np.float64]:
-        """Logarithms of the volumes; minus infinity where no point fell."""
+        """Logarithms of the volumes; minus infinity where no point fell into the set."""
         with np.errstate(divide="ignore"):
             return np.asarray(self.log_scale + np.log(self.values))
 
     def scaled(self, value: ArrayLike) -> NDArray[np.float64]:
-        """A volume or error in these units as a plain number; infinite past the range of float64."""
+        """Convert a volume or error from units of exp(`log_scale`); infinite past the range of float64."""
         with np.errstate(divide="ignore", over="ignore"):
             return np.asarray(np.exp(self.log_scale + np.log(value)))
 
@@ -118,45 +122,48 @@ class Volumes:
         )
 
 
-def measure(probe: VolumeSample, inside: NDArray[np.bool_], coefficients: ArrayLike = ()) -> Volumes:
-    r"""Volumes of the sets whose points are marked in the columns of `inside`, and a linear combination of them.
+def measure(sample: VolumeSample, inside: NDArray[np.bool_], coefficients: ArrayLike = ()) -> Volumes:
+    r"""Volumes of the sets given by the columns of `inside`, and the linear combination of them by `coefficients`.
 
     With :math:`V_r` the sum over the r-th of R replicates, the volume is :math:`V = \sum_r V_r` and its variance
-    :math:`\frac{1}{R-1} (R \sum_r V_r^2 - V^2)`. Few replicates know their own spread badly: the standard error is
-    stretched by the ratio of the quantiles of Student and normal law, so that ± 1.96 of it always means 95 %.
+    :math:`\frac{1}{R-1} (R \sum_r V_r^2 - V^2)`. Few replicates estimate this variance badly: the standard error is
+    multiplied by the ratio of the 97.5 % quantiles of Student's t and the normal distribution, so that ± 1.96 standard
+    errors are a 95 % interval for any R.
     """
-    log_scale, weights = probe.scaled_weights()
+    log_scale, weights = sample.scaled_weights()
     coefficients = np.asarray(coefficients if np.size(coefficients) else np.zeros(inside.shape[1]))
     weighted = weights[:, np.newaxis] * inside
     hits = np.count_nonzero(weighted, axis=0)
     squares = np.einsum("ij,ij->j", weighted, weighted)
-    n_blocks = probe.n_replicates
+    n_blocks = sample.n_replicates
     blocks = weighted if n_blocks == len(weighted) else weighted.reshape(n_blocks, -1, inside.shape[1]).sum(axis=1)
     blocks = np.column_stack([blocks, blocks @ coefficients])
     values = blocks.sum(axis=0)
-    # No hit, or nothing but hits, still leaves a point's worth in doubt.
-    doubt = np.where(hits > 0, weights.min(initial=1.0, where=weights > 0), 1.0)
-    errors = np.append(doubt, doubt.max() * np.abs(coefficients).sum())
+    # A set with no hit, or with all points inside, has no spread: its error is at least the weight of one point.
+    least_errors = np.where(hits > 0, weights.min(initial=1.0, where=weights > 0), 1.0)
+    errors = np.append(least_errors, least_errors.max() * np.abs(coefficients).sum())
     if n_blocks > 1:
         variances = (n_blocks * np.einsum("ij,ij->j", blocks, blocks) - values**2) / (n_blocks - 1)
-        stretch = stdtrit(n_blocks - 1, 0.975) / ndtri(0.975)
-        errors = np.maximum(stretch * np.sqrt(np.maximum(variances, 0.0)), errors)
+        student_factor = stdtrit(n_blocks - 1, 0.975) / ndtri(0.975)
+        errors = np.maximum(student_factor * np.sqrt(np.maximum(variances, 0.0)), errors)
     with np.errstate(invalid="ignore"):
         effective = np.where(hits > 0, values[:-1] ** 2 / squares, 0.0)
     return Volumes(
-        log_scale, values[:-1], errors[:-1], hits, effective, float(values[-1]), float(errors[-1]), probe.method
+        log_scale, values[:-1], errors[:-1], hits, effective, float(values[-1]), float(errors[-1]), sample.method
     )
 
 
 def inside_sets(scores: NDArray[np.float64], offsets: ArrayLike) -> NDArray[np.bool_]:
-    """Which points (rows) reach which offset (columns)."""
+    """Whether each point (row) is in the set of each offset (column): score >= offset."""
     return np.asarray(scores[:, np.newaxis] >= np.atleast_1d(offsets))
 
 
-def log_volumes_at(probe: VolumeSample, scores: NDArray[np.float64], offsets: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Logarithms of the volumes of the sets of many offsets; of a single point's where none is inside."""
+def log_volumes_at(
+    sample: VolumeSample, scores: NDArray[np.float64], offsets: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Logarithms of the volumes of {score >= offset} for many offsets; an empty set counts as its best single point."""
     descending = np.argsort(-scores)
-    log_scale, weights = probe.scaled_weights()
+    log_scale, weights = sample.scaled_weights()
     cumulated = np.cumsum(weights[descending])
     inside = np.searchsorted(-scores[descending], -offsets, side="right")
     return np.asarray(log_scale + np.log(np.maximum(cumulated[np.maximum(inside, 1) - 1], np.finfo(float).tiny)))

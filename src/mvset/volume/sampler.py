@@ -1,4 +1,4 @@
-"""Step 7, the choice: which sample points measure the sets, and how many are enough."""
+"""The choice of the volume sample: in the box or by importance sampling, and with how many points."""
 
 from __future__ import annotations
 
@@ -17,12 +17,15 @@ VolumeMethod = Literal["auto", "box", "importance"]
 VOLUME_METHODS = frozenset({"auto", "box", "importance"})
 
 SUFFICIENT = 400  # effective sample size: a standard error of about 5 %
-_MOST = 8  # times the number of points asked for
-_BOX_DIMENSIONS = 3  # up to here the box is well hit, and even points in it are worth ten times as many random ones
+_MAX_FACTOR = 8  # "auto" draws at most this many times the number of points requested
+_BOX_DIMENSIONS = 3  # up to here the box is well hit, and a Sobol point is as good as ten random ones
 
 
 class VolumeSampler:
-    """Where sample points come from: the way to draw them, the rows they surround, their number."""
+    """Draws volume samples around the rows of `X`.
+
+    The importance sampler is created at its first use and keeps what it has learnt for later draws.
+    """
 
     def __init__(self, method: VolumeMethod, X: NDArray[np.float64], n_points: int, rng: np.random.RandomState) -> None:
         if method not in VOLUME_METHODS:
@@ -36,28 +39,29 @@ class VolumeSampler:
         self.adaptive: bool = method == "importance" or (method == "auto" and X.shape[1] > _BOX_DIMENSIONS)
 
     @cached_property
-    def _sampler(self) -> ImportanceSampler:
+    def _importance_sampler(self) -> ImportanceSampler:
         return ImportanceSampler(self.X, self.rng)
 
     def draw(self, target: Membership, share: float = 1.0) -> VolumeSample:
-        """Draw points that measure sets like `target`; only a share of them for a first look.
+        """Draw a sample that measures `target` and sets like it, with the fraction `share` of the points.
 
-        "auto" takes the box in few dimensions, importance sampling in many or where the box is hardly hit, and adds
-        points until the effective sample size in the target is sufficient, up to eight times as many as asked for.
+        "auto" takes the box with few columns, and importance sampling with many or where few points of the box hit the
+        target. If the effective sample size in the target is below `SUFFICIENT` it doubles the number of points, up to
+        eight times; a sample with `share` below one is preliminary and stays as it is.
         """
         n_points = max(1, int(share * self.n_points))
         if not self.adaptive:
-            probe = draw_box_sample(self.X, n_points, self.rng)
-            if self.method == "box" or effective_sample_size(probe, target) >= SUFFICIENT:
-                return probe
-        most = _MOST * n_points if self.method == "auto" and share == 1.0 else n_points
+            sample = draw_box_sample(self.X, n_points, self.rng)
+            if self.method == "box" or effective_sample_size(sample, target) >= SUFFICIENT:
+                return sample
+        max_points = _MAX_FACTOR * n_points if self.method == "auto" and share == 1.0 else n_points
         while True:
-            probe = self._sampler.draw(n_points, target)
-            if n_points >= most or effective_sample_size(probe, target) >= SUFFICIENT:
-                return probe
+            sample = self._importance_sampler.draw(n_points, target)
+            if n_points >= max_points or effective_sample_size(sample, target) >= SUFFICIENT:
+                return sample
             n_points *= 2
 
 
-def effective_sample_size(probe: VolumeSample, target: Membership) -> float:
-    """Worth of the probe's points in the target, in equally weighted ones."""
-    return float(measure(probe, target(probe.points)[:, np.newaxis]).effective_sample_sizes[0])
+def effective_sample_size(sample: VolumeSample, target: Membership) -> float:
+    """Number of equally weighted points in the target that would give the same standard error as the sample."""
+    return float(measure(sample, target(sample.points)[:, np.newaxis]).effective_sample_sizes[0])

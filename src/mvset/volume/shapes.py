@@ -1,7 +1,8 @@
-"""Bodies that importance sampling is built of: uniform draws from any scaling of them, and where points lie in it.
+"""Shapes that the proposal distribution of importance sampling is built of.
 
-A point's place in a body says which scales of the body hold it. For ellipsoids and boxes that is one number, the first
-scale that does; for the cover, balls around many rows, it is the share of the balls, scale by scale.
+A shape draws uniform points at any scale, and it tells which of its scales contain a given point. For ellipsoids and
+boxes one number answers that, the smallest scale that contains the point. For balls around many rows the answer is, for
+each scale, the fraction of the balls that contain the point.
 """
 
 from __future__ import annotations
@@ -12,96 +13,95 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 from scipy.special import gammaln
-
-from mvset.volume.gauges import count_balls, ellipsoid_gauges
 
 Array = NDArray[np.float64]
 
 
-class Place(Protocol):
-    """Where points lie in a body: c_j, the share of the body at its j-th scale that holds the point, 0 or 1 mostly."""
+class Coverage(Protocol):
+    """For each point, c_j: the fraction of the shape's parts that contain it at the j-th scale (0 or 1 if convex)."""
 
     def log_density(self, log_heights: Array) -> Array:
         """Logarithm of Σ_j exp(log_heights_j) c_j at each point."""
 
-    def held(self, worth: Array) -> Array:
-        """Per scale, the sum of worth c_j over the points."""
+    def covered_weight(self, weights: Array) -> Array:
+        """For each scale, Σ_i weights_i c_ij over the points i."""
 
 
-class Body(Protocol):
-    """What a proposal needs to know of a body."""
+class Shape(Protocol):
+    """What the proposal distribution needs from a shape."""
 
     @property
     def log_volume(self) -> float:
-        """Logarithm of the volume of the body at scale one."""
+        """Logarithm of the volume at scale one."""
 
     @property
     def dimension(self) -> int:
         """Number of columns: the volume grows with this power of the scale."""
 
-    def place(self, columns: Array, scales: Array) -> Place:
-        """Where each point, a column, lies relative to ascending scales."""
+    def coverage(self, columns: Array, scales: Array) -> Coverage:
+        """Coverage of the points, given as columns, by the shape at ascending scales."""
 
     def draw(self, scales: Array, rng: np.random.RandomState) -> Array:
-        """One point, uniform in the body at each scale."""
+        """One point for each scale, uniform in the shape at that scale."""
 
 
 @dataclass(frozen=True)
-class GaugePlace:
-    """Place in a convex body: the first of `n_scales` that holds each point, or `n_scales` when none does."""
+class ConvexCoverage:
+    """Index of the first of `n_scales` scales that contains each point; `n_scales` if none does."""
 
-    ranks: NDArray[np.intp]
+    first_scale: NDArray[np.intp]
     n_scales: int
 
     @classmethod
-    def of(cls, gauges: Array, scales: Array) -> GaugePlace:
-        """From the gauge of each point: the scale at which it lies on the surface."""
+    def from_gauges(cls, gauges: Array, scales: Array) -> ConvexCoverage:
+        """Coverage from the gauge of each point: the scale at which the point lies on the surface."""
         return cls(np.searchsorted(scales, gauges), len(scales))
 
     def log_density(self, log_heights: Array) -> Array:
-        """Logarithm of the density. A point is held by every scale from its rank on."""
-        steps = np.logaddexp.accumulate(log_heights[::-1])[::-1]
-        return np.append(steps, -np.inf)[self.ranks]
+        """Logarithm of the density. A point lies in every scale from its first one on."""
+        sums = np.logaddexp.accumulate(log_heights[::-1])[::-1]
+        return np.append(sums, -np.inf)[self.first_scale]
 
-    def held(self, worth: Array) -> Array:
-        """Per scale, the worth of the points in it."""
-        return np.bincount(self.ranks, worth, self.n_scales + 1)[: self.n_scales].cumsum()
+    def covered_weight(self, weights: Array) -> Array:
+        """For each scale, the sum of the weights of the points inside."""
+        return np.bincount(self.first_scale, weights, self.n_scales + 1)[: self.n_scales].cumsum()
 
 
 @dataclass(frozen=True)
-class CoverPlace:
-    """Place among many balls: the share of them that holds each point (rows), scale by scale (columns)."""
+class BallCoverage:
+    """Fraction of the balls that contain each point (rows) at each scale (columns)."""
 
-    shares: Array
+    fractions: Array
 
     def log_density(self, log_heights: Array) -> Array:
         """Logarithm of the density."""
         highest = log_heights.max()
-        if np.isneginf(highest):  # no weight on any scale
-            return np.full(len(self.shares), -np.inf)
+        if np.isneginf(highest):  # all weights are zero
+            return np.full(len(self.fractions), -np.inf)
         with np.errstate(divide="ignore"):
-            return np.asarray(highest + np.log(self.shares @ np.exp(log_heights - highest)))
+            return np.asarray(highest + np.log(self.fractions @ np.exp(log_heights - highest)))
 
-    def held(self, worth: Array) -> Array:
-        """Per scale, the worth of the points times the share of balls that hold them."""
-        return np.asarray(worth @ self.shares)
+    def covered_weight(self, weights: Array) -> Array:
+        """For each scale, the sum of the weights of the points times the fraction of balls that contain them."""
+        return np.asarray(weights @ self.fractions)
 
 
 def _log_unit_ball(d: int) -> float:
     return float(0.5 * d * np.log(np.pi) - gammaln(0.5 * d + 1.0))
 
 
-def _draw_in_ball(scales: Array, d: int, rng: np.random.RandomState) -> Array:
-    """One point, uniform in the ball of each radius: a random direction, and a length whose d-th power is uniform."""
-    directions = rng.normal(size=(len(scales), d))
-    lengths = scales * rng.uniform(size=len(scales)) ** (1.0 / d) / np.linalg.norm(directions, axis=1)
+def _draw_in_ball(radii: Array, d: int, rng: np.random.RandomState) -> Array:
+    """One point for each radius, uniform in the ball: a random direction, and a length whose d-th power is uniform."""
+    directions = rng.normal(size=(len(radii), d))
+    lengths = radii * rng.uniform(size=len(radii)) ** (1.0 / d) / np.linalg.norm(directions, axis=1)
     return np.asarray(directions * lengths[:, np.newaxis])
 
 
 @dataclass(frozen=True)
 class Ellipsoid:
-    """The points centre + factor z with |z| <= 1, so that factor factorᵀ is its matrix of shape."""
+    """The points centre + factor z with |z| <= 1; factor factorᵀ is its shape matrix."""
 
     centre: Array
     factor: Array  # lower triangular
@@ -121,22 +121,23 @@ class Ellipsoid:
         """Number of columns."""
         return len(self.centre)
 
-    def whitened(self, points: Array) -> Array:
-        """The points in coordinates in which the ellipsoid is the unit ball."""
-        return np.asarray((points - self.centre) @ self.inverse.T)
+    def whitened(self, columns: Array) -> Array:
+        """The points, as columns, in coordinates in which the ellipsoid is the unit ball."""
+        whitened = self.inverse @ columns
+        whitened -= (self.inverse @ self.centre)[:, np.newaxis]
+        return np.asarray(whitened)
 
     def gauge(self, columns: Array) -> Array:
         """Scale at which each point lies on the surface."""
-        gauges = np.empty(columns.shape[1])
-        ellipsoid_gauges(columns, self.centre, self.inverse, gauges)
-        return gauges
+        whitened = self.whitened(columns)
+        return np.asarray(np.sqrt(np.einsum("ij,ij->j", whitened, whitened)))
 
-    def place(self, columns: Array, scales: Array) -> Place:
-        """Where each point lies."""
-        return GaugePlace.of(self.gauge(columns), scales)
+    def coverage(self, columns: Array, scales: Array) -> Coverage:
+        """Coverage of the points at each scale."""
+        return ConvexCoverage.from_gauges(self.gauge(columns), scales)
 
     def draw(self, scales: Array, rng: np.random.RandomState) -> Array:
-        """One point, uniform in the ellipsoid at each scale."""
+        """One point for each scale, uniform in the scaled ellipsoid."""
         return np.asarray(self.centre + _draw_in_ball(scales, len(self.centre), rng) @ self.factor.T)
 
 
@@ -149,7 +150,7 @@ class Box:
 
     @classmethod
     def around(cls, points: Array) -> Box:
-        """Smallest box that holds the points."""
+        """Smallest box that contains the points."""
         low, high = points.min(axis=0), points.max(axis=0)
         return cls(0.5 * (low + high), np.maximum(0.5 * (high - low), np.finfo(float).tiny))
 
@@ -167,21 +168,24 @@ class Box:
         """Scale at which each point lies on the surface."""
         return np.asarray(np.abs((columns - self.centre[:, np.newaxis]) / self.half[:, np.newaxis]).max(axis=0))
 
-    def place(self, columns: Array, scales: Array) -> Place:
-        """Where each point lies."""
-        return GaugePlace.of(self.gauge(columns), scales)
+    def coverage(self, columns: Array, scales: Array) -> Coverage:
+        """Coverage of the points at each scale."""
+        return ConvexCoverage.from_gauges(self.gauge(columns), scales)
 
     def draw(self, scales: Array, rng: np.random.RandomState) -> Array:
-        """One point, uniform in the box at each scale."""
+        """One point for each scale, uniform in the scaled box."""
         unit = rng.uniform(-1.0, 1.0, size=(len(scales), len(self.centre)))
         return np.asarray(self.centre + self.half * unit * scales[:, np.newaxis])
 
 
-@dataclass(frozen=True)
-class Cover:
-    """Equal balls around many centres, in coordinates multiplied by `units`: ellipsoids in those of the centres.
+_CHUNK = 256  # points whose distances to all centres are computed together: they stay in the second-level cache
 
-    A draw is uniform in a ball chosen at random, so that where balls overlap the density is higher.
+
+@dataclass(frozen=True)
+class Balls:
+    """Equal balls around many centres, in coordinates multiplied by `units`; the scale is their radius.
+
+    A draw is uniform in a ball chosen at random, so the density is higher where balls overlap.
     """
 
     centres: Array
@@ -189,7 +193,7 @@ class Cover:
 
     @cached_property
     def log_volume(self) -> float:
-        """Logarithm of the volume of one ball."""
+        """Logarithm of the volume of one ball, in the coordinates of the centres."""
         return _log_unit_ball(len(self.units)) - float(np.log(self.units).sum())
 
     @property
@@ -197,14 +201,18 @@ class Cover:
         """Number of columns."""
         return len(self.units)
 
-    def place(self, columns: Array, scales: Array) -> Place:
-        """Where each point lies."""
-        counts = np.empty((columns.shape[1], len(scales)))
-        scaled = np.ascontiguousarray(columns * self.units[:, np.newaxis])
-        count_balls(scaled, self.centres * self.units, scales**2, counts)
-        return CoverPlace(counts / len(self.centres))
+    def coverage(self, columns: Array, scales: Array) -> Coverage:
+        """Fraction of the balls that contain each point, at each scale."""
+        points, centres = columns.T * self.units, self.centres * self.units
+        counts = np.empty((len(points), len(scales)))
+        for start in range(0, len(points), _CHUNK):
+            chunk = slice(start, start + _CHUNK)
+            squared = cdist(centres, points[chunk], "sqeuclidean")
+            for j, radius in enumerate(scales):
+                counts[chunk, j] = np.add.reduce((squared <= radius**2).view(np.uint8), axis=0, dtype=np.uint16)
+        return BallCoverage(counts / len(centres))
 
     def draw(self, scales: Array, rng: np.random.RandomState) -> Array:
-        """One point, uniform in one of the balls at each scale."""
+        """One point for each scale, uniform in one of the balls of that radius."""
         centres = self.centres[rng.randint(len(self.centres), size=len(scales))]
         return np.asarray(centres + _draw_in_ball(scales, len(self.units), rng) / self.units)

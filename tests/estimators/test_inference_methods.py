@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom, false_discovery_control
 
+import reference
 from mvset import MinimumVolumeSet
-from mvset.calibration.guarantees import Promise, Reservation
+from mvset.calibration.guarantees import Guarantee, Reservation
 from mvset.datasets import paper_mixture
 
 MIXTURE = paper_mixture()
@@ -28,16 +29,16 @@ def conformal():
     return MinimumVolumeSet(mass=0.9, calibration="conformal", random_state=0).fit(X)
 
 
-def test_the_paper_s_mode_is_unchanged_by_the_others():
-    plain, split = MinimumVolumeSet(random_state=0).fit(X), MinimumVolumeSet(calibration="split", random_state=0).fit(X)
-    assert plain.offset_ == split.offset_
-    assert plain.volume_ == split.volume_
+def test_the_mode_of_the_paper_takes_the_mean_of_the_offsets_of_the_splits():
+    model = MinimumVolumeSet(sigma=1.0, random_state=0).fit(X)
+    offsets = [reference.offset(scores, 0.95) for scores in model.sets_.split_scores]
+    assert model.offset_ == pytest.approx(np.mean(offsets), rel=1e-11)
 
 
 @pytest.mark.parametrize("mode", ["conformal", "pac"])
 def test_offsets_are_scores_of_reserved_rows_at_the_rank_promised(mode):
     model = MinimumVolumeSet(mass=0.9, calibration=mode, confidence=0.95, random_state=0).fit(X)
-    scores = model._calibration_scores
+    scores = model.sets_.calibration_scores
     assert len(scores) == 300
     first_safe = next(k for k in range(300) if binom.sf(k - 1, 300, 0.9) <= 0.05)
     rank = {"conformal": 271, "pac": first_safe}[mode]  # ⌈301·0.9⌉
@@ -49,7 +50,7 @@ def test_offsets_are_scores_of_reserved_rows_at_the_rank_promised(mode):
 
 def test_reserved_rows_are_seen_by_nothing_else():
     """Moving them changes offsets only: not the function, not the bandwidth."""
-    _, reserved = Reservation(Promise("conformal"), 0.95, 0.5, 0.2).draw(len(X), np.random.RandomState(0))
+    _, reserved = Reservation(Guarantee("conformal"), 0.95, 0.5, 0.2).draw(len(X), np.random.RandomState(0))
     moved = X.copy()
     moved[reserved] += 0.3
     a, b = (MinimumVolumeSet(calibration="conformal", random_state=0).fit(rows) for rows in (X, moved))
@@ -59,7 +60,7 @@ def test_reserved_rows_are_seen_by_nothing_else():
 
 
 def test_promised_sets_are_nested_and_levels_tell_membership(model):
-    masses = [mass for mass in (0.3, 0.5, 0.8, 0.9, 0.95, 0.98) if model._level_sets.can_claim(mass)]
+    masses = [mass for mass in (0.3, 0.5, 0.8, 0.9, 0.95, 0.98) if model.sets_.can_guarantee(mass)]
     levels = model.level(FRESH[:2000])
     for mass in masses:
         np.testing.assert_array_equal(levels <= mass, model.predict(FRESH[:2000], mass=mass) == 1)
@@ -75,18 +76,18 @@ def test_stronger_promises_cost_volume():
 @pytest.mark.parametrize(
     ("mode", "n", "mass", "said"),
     [
-        ("conformal", 200, 0.999, "that takes 999 rows reserved to calibrate and some to fit, 1997 in all"),
+        ("conformal", 200, 0.999, "that takes 999 rows reserved for calibration and some to fit, 1997 in all"),
         (
             "pac",
             100,
             0.95,
-            "with confidence=0.95: that takes 59 rows reserved to calibrate and some to fit, 117 in all",
+            "with confidence=0.95: that takes 59 rows reserved for calibration and some to fit, 117 in all",
         ),
-        ("conformal", 4, 0.5, "that takes 1 rows reserved to calibrate and some to fit, 6 in all"),
+        ("conformal", 4, 0.5, "that takes 1 rows reserved for calibration and some to fit, 6 in all"),
     ],
 )
 def test_too_few_rows_say_how_many_suffice(mode, n, mass, said):
-    with pytest.raises(ValueError, match=f"n_samples={n} rows are too few to promise mass={mass}") as caught:
+    with pytest.raises(ValueError, match=f"n_samples={n} rows are too few to guarantee mass={mass}") as caught:
         MinimumVolumeSet(mass=mass, calibration=mode).fit(X[:n])
     assert said in str(caught.value)
     least = int(said.split("to fit, ")[1].split()[0])
@@ -100,7 +101,7 @@ def test_too_few_rows_say_how_many_suffice(mode, n, mass, said):
 
 def test_a_mass_beyond_the_promise_is_refused_later_too(conformal):
     with pytest.raises(
-        ValueError, match=r"300 calibration rows cannot promise mass=0.999 .* takes 999.* 0.9966 at most"
+        ValueError, match=r"300 calibration rows cannot guarantee mass=0.999 .* takes 999.* 0.9966 at most"
     ):
         conformal.predict(FRESH, mass=0.999)
 
@@ -120,15 +121,17 @@ def test_mass_interval_is_about_the_true_mass(model):
 
 
 def test_rows_held_out_count_once():
-    scores = [MinimumVolumeSet(sigma=1.0, n_splits=b, random_state=0).fit(X)._calibration_scores for b in (1, 5, 20)]
+    scores = [
+        MinimumVolumeSet(sigma=1.0, n_splits=b, random_state=0).fit(X).sets_.calibration_scores for b in (1, 5, 20)
+    ]
     assert [len(each) for each in scores] == [120, 600, 600]
 
 
 def test_p_values_are_ranks_never_zero_and_monotone(model):
     rows = np.vstack([FRESH[:500], [[100.0, 100.0]]])
     p_values, scores = model.p_value(rows), model.score_samples(rows)
-    m = len(model._calibration_scores)
-    expected = [(1 + np.sum(model._calibration_scores <= score)) / (m + 1) for score in scores]
+    m = len(model.sets_.calibration_scores)
+    expected = [(1 + np.sum(model.sets_.calibration_scores <= score)) / (m + 1) for score in scores]
     np.testing.assert_allclose(p_values, expected)
     assert p_values[-1] == 1 / (m + 1)
     assert (np.diff(p_values[np.argsort(scores)]) >= 0).all()
@@ -137,7 +140,7 @@ def test_p_values_are_ranks_never_zero_and_monotone(model):
 def test_p_values_are_valid(model):
     """One fit: the share below t is known to the spread of the calibration rows."""
     p_values = model.p_value(FRESH)
-    m = len(model._calibration_scores)
+    m = len(model.sets_.calibration_scores)
     for t in (0.01, 0.05, 0.1, 0.2):
         assert np.mean(p_values <= t) < t + 4 * np.sqrt(t * (1 - t) / m)
 
@@ -202,14 +205,14 @@ def test_survives_pickling(conformal):
     assert copy.mass_interval_ == conformal.mass_interval_
 
 
-@pytest.mark.parametrize(("law", "seed"), [("normal", 2), ("normal", 10), ("gamma", 6), ("gamma", 11)])
-def test_a_plateau_inside_the_sets_gives_no_false_alarms(law, seed):
+@pytest.mark.parametrize(("distribution", "seed"), [("normal", 2), ("normal", 10), ("gamma", 6), ("gamma", 11)])
+def test_a_plateau_inside_the_sets_gives_no_false_alarms(distribution, seed):
     # One column, where the score is constant over most of the set, at another height in every split.
     rng = np.random.default_rng(seed)
-    draw = {"normal": lambda n: rng.normal(size=(n, 1)), "gamma": lambda n: rng.gamma(2.0, size=(n, 1))}[law]
+    draw = {"normal": lambda n: rng.normal(size=(n, 1)), "gamma": lambda n: rng.gamma(2.0, size=(n, 1))}[distribution]
     model = MinimumVolumeSet(random_state=seed).fit(draw(1000))
-    assert 0.8 < model._least_described < 0.95
-    assert model.mass_band().masses[0] >= model._least_described - 1e-9
+    assert 0.8 < model.sets_.least_described_mass < 0.95
+    assert model.mass_band().masses[0] >= model.sets_.least_described_mass - 1e-9
     assert not any(model.check_drift(draw(500)).drifted for _ in range(10))
     assert model.check_drift(1.3 * draw(500)).drifted  # and real drift is still seen
 

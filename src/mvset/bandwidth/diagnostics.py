@@ -1,0 +1,81 @@
+"""Warnings about what limits the choice of the bandwidth."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from mvset.bandwidth.choice import Selection, describes_masses
+from mvset.bandwidth.curves import BandwidthCurve
+from mvset.exceptions import BandwidthEdgeWarning, BandwidthWarning, MvsetWarning, VolumeWarning
+from mvset.volume.reliability import more_points, unreliable
+from mvset.volume.sampler import SUFFICIENT
+
+
+def warn_about_bandwidth(nu: float, curve: BandwidthCurve, selection: Selection) -> None:
+    """Say the one thing that most limits the choice; `curve` is that of the bandwidth chosen."""
+    checks: tuple[tuple[str, type[MvsetWarning]], ...] = (
+        (_all_inside(curve, selection), BandwidthWarning),
+        (_nu_too_small(nu, curve), BandwidthWarning),
+        (_too_few_points(curve, selection), VolumeWarning),
+        (_on_edge(curve.sigma, selection.sigmas.tolist()), BandwidthEdgeWarning),
+    )
+    for advice, category in checks:
+        if advice:
+            warnings.warn(advice, category, stacklevel=4)
+            return
+
+
+def warn_if_on_edge(sigma: float, sigmas: Sequence[float], stacklevel: int) -> None:
+    """Say when the bandwidth chosen is the first or the last of those tried."""
+    advice = _on_edge(sigma, sigmas)
+    if advice:
+        warnings.warn(advice, BandwidthEdgeWarning, stacklevel=stacklevel)
+
+
+def _all_inside(curve: BandwidthCurve, selection: Selection) -> str:
+    if curve.offsets[0] > 0 and curve.hits[0] < selection.n_points:
+        return ""
+    return (
+        f"sigma={curve.sigma:.4g} cannot describe these rows: every point of the box around them lies in the set of "
+        f"mass {curve.masses[0]:.3g}. It is too narrow, or too wide."
+    )
+
+
+def _nu_too_small(nu: float, curve: BandwidthCurve) -> str:
+    """The paper's condition on ν fails. The share of outliers grows with ν about in proportion."""
+    if describes_masses(curve.training_mass, curve.masses):
+        return ""
+    outliers, needed = 1.0 - curve.training_mass, 1.0 - float(curve.masses[0])
+    proportion = min(5.0, nu / outliers) if outliers > 0 else 2.0
+    # A tenth more than the proportion says, rounded up to the next 0.05.
+    suggested = min(1.0, max(np.ceil(20 * 1.1 * needed * proportion) / 20, np.ceil(20 * 1.25 * nu) / 20))
+    return (
+        f"nu={nu:g} is too small here: the unshifted one-class SVM holds {curve.training_mass:.3f} of its training "
+        f"rows, and must hold at most {curve.masses[0]:.3f} for its level sets to describe the masses asked for. "
+        f"Try nu={suggested:g} or more, or a wider sigma."
+    )
+
+
+def _too_few_points(curve: BandwidthCurve, selection: Selection) -> str:
+    size = float(curve.effective_sample_sizes[-1])
+    advice = more_points("n_volume_points", selection.volume_method)
+    if selection.criterion == "middle":
+        return f"The bandwidth, sigma={curve.sigma:.4g}, is a guess. {selection.reason} {advice}"
+    if size >= SUFFICIENT:
+        return ""
+    largest = f"the set of mass {curve.masses[-1]:.3g} at sigma={curve.sigma:.4g}"
+    reason = selection.reason + " " if selection.criterion == "feature subsets" else ""
+    return unreliable(size, selection.n_points, selection.volume_method, largest) + reason + advice
+
+
+def _on_edge(sigma: float, sigmas: Sequence[float]) -> str:
+    if len(sigmas) < 3 or sigma not in (sigmas[0], sigmas[-1]):
+        return ""
+    side = "smallest" if sigma == sigmas[0] else "largest"
+    return (
+        f"The best bandwidth, sigma={sigma:.4g}, is the {side} of the {len(sigmas)} tried: a better one may lie "
+        "beyond. Give sigma as a list that reaches further."
+    )

@@ -1,0 +1,282 @@
+"""The search for the bandwidth: solve, measure, choose, extend the grid, fall back on subsets of the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mvset.bandwidth.choice import RULES, Choice, Selection, SelectionRule, describes_masses, eligible_bandwidths
+from mvset.bandwidth.curves import BandwidthCurve, bandwidth_curve
+from mvset.bandwidth.grid import extend_grid
+from mvset.calibration.aggregation import aggregate, held_out_scores
+from mvset.calibration.offsets import offset_at, offsets_by_rank
+from mvset.calibration.splits import Split
+from mvset.parallel import Map
+from mvset.progress import report_progress
+from mvset.svm.convergence import SolveReport
+from mvset.svm.dual import Dual, solve_duals
+from mvset.svm.expansion import KernelExpansion
+from mvset.svm.gram import gaussian_gram
+from mvset.volume.importance import Membership
+from mvset.volume.measure import VolumeSample
+from mvset.volume.sampler import SUFFICIENT, VolumeSampler
+
+Array = NDArray[np.float64]
+
+_PILOT_SHARE = 0.1  # share of the points in a first sample, which tells for which set to draw all of them
+_SUBSET_SIZE = 5  # columns: the largest number at which the volumes of sets of any shape are measured well
+_N_SUBSETS = 20
+
+
+@dataclass(frozen=True)
+class Solver:
+    """Parameters of the one-class SVM."""
+
+    nu: float
+    tol: float
+    max_iter: int
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One bandwidth solved, in float32: the aggregated score function, offsets by split and rank, duals, report."""
+
+    function: KernelExpansion
+    split_offsets: Array
+    duals: list[Dual]
+    report: SolveReport
+
+    @property
+    def sigma(self) -> float:
+        """The bandwidth."""
+        return self.function.sigma
+
+    @cached_property
+    def offsets(self) -> Array:
+        """Mean over splits of the offsets by rank."""
+        return np.asarray(self.split_offsets.mean(axis=0))
+
+    def membership(self, mass: float, run: Map) -> Membership:
+        """Which points lie in the set of a mass."""
+        offset = offset_at(self.offsets, mass)
+        return lambda points: np.asarray(self.function(points, run) >= offset)
+
+
+class BandwidthSearch:
+    """Compares candidates on one common volume sample.
+
+    Attributes
+    ----------
+    candidates : list of Candidate
+        All bandwidths solved, narrowest first.
+    sample : VolumeSample
+        The common sample.
+    scores : dict
+        Scores of its points, by bandwidth.
+    curves : list of BandwidthCurve
+        The mass-volume curve of each candidate.
+    choice : Choice
+        The best of them, and what decided.
+    criterion, reason : str
+        How it was chosen.
+    """
+
+    def __init__(
+        self,
+        X: Array,
+        splits: Sequence[Split],
+        masses: Array,
+        sampler: VolumeSampler,
+        solver: Solver,
+        rule: SelectionRule = "log_volume",
+        run: Map = map,
+        verbose: bool | int = False,
+    ) -> None:
+        self.X = X
+        self.splits = splits
+        self.masses = masses
+        self.sampler = sampler
+        self.solver = solver
+        self.rule = rule
+        self.run = run
+        self.verbose = verbose
+        self.candidates: list[Candidate] = []
+        self.sample: VolumeSample  # as soon as there are candidates to draw it for
+        self.scores: dict[float, Array] = {}
+        self.curves: list[BandwidthCurve] = []
+        self.choice: Choice
+        self.criterion = self.reason = ""
+
+    @property
+    def best(self) -> Candidate:
+        """The candidate chosen."""
+        return self.candidates[self.choice.best]
+
+    @property
+    def selection(self) -> Selection:
+        """How it was chosen, for users."""
+        return Selection(
+            self.criterion,
+            self.reason,
+            self.sample.method,
+            len(self.sample.points),
+            self._effective_sample_size,
+            np.array([candidate.sigma for candidate in self.candidates]),
+            self.choice.values,
+            self.choice.errors,
+            np.array([describes_masses(c.report.training_mass, self.masses) for c in self.candidates], dtype=bool),
+        )
+
+    def search(self, sigmas: Array, *, extensible: bool) -> None:
+        """Find the best of the candidates.
+
+        An extensible grid ends where candidates fail the condition on ν, and grows if the best one is on its edge.
+        """
+        rounds = 0
+        while len(sigmas):
+            self.solve(sigmas, stop_at_failure=extensible)
+            self.measure()
+            grows = extensible and self.criterion != "middle"
+            grid = [candidate.sigma for candidate in self.candidates]
+            sigmas = extend_grid(grid, self.choice.best, rounds) if grows else np.empty(0)
+            rounds += 1
+        if self._sample_is_too_small:
+            self._choose_on_feature_subsets()
+
+    def solve(self, sigmas: Array, *, stop_at_failure: bool = False) -> None:
+        """Solve every split at each bandwidth, from wide to narrow: each solution starts from the one before."""
+        gram = duals = None
+        trains = [split.train for split in self.splits]
+        for sigma in report_progress(np.sort(sigmas)[::-1].tolist(), self.verbose):
+            gram = gaussian_gram(self.X, sigma, self.run, recycle=gram)
+            duals = solve_duals(
+                gram,
+                trains,
+                nu=self.solver.nu,
+                tol=self.solver.tol,
+                max_iter=self.solver.max_iter,
+                starts=duals,
+                run=self.run,
+            )
+            held_out = held_out_scores(self.X, self.splits, duals, sigma, self.run, single_precision=True)
+            self.candidates.append(
+                Candidate(
+                    aggregate(self.X, duals, sigma, single_precision=True),
+                    offsets_by_rank(held_out),
+                    [dual.compact() for dual in duals],
+                    SolveReport.of(duals),
+                )
+            )
+            if stop_at_failure and self._last_fails():
+                break  # narrower ones fail the condition on ν all the more
+        self.candidates.sort(key=lambda candidate: candidate.sigma)
+
+    def measure(self) -> None:
+        """Measure the sets of all candidates on common points, and choose.
+
+        The points are drawn for the largest set of the candidate that a smaller pilot sample prefers. They serve
+        candidates that are added later as long as their effective sample size is sufficient.
+        """
+        drawn_for, pilot = None, False
+        if not self.curves:
+            eligible = eligible_bandwidths([c.report.training_mass for c in self.candidates], self.masses)
+            drawn_for = self.candidates[eligible[len(eligible) // 2]]
+            pilot = self.sampler.adaptive and len(self.candidates) > 1
+            self._draw(drawn_for, _PILOT_SHARE if pilot else 1.0)
+        self._choose()
+        too_small = self._effective_sample_size < SUFFICIENT and self.sampler.method != "box"
+        if pilot or (too_small and self.best is not drawn_for):
+            self._draw(self.best)
+            self._choose()
+
+    def _draw(self, candidate: Candidate, share: float = 1.0) -> None:
+        self.sample = self.sampler.draw(candidate.membership(self.masses[-1], self.run), share)
+        self.scores = {}
+
+    def _choose(self) -> None:
+        """Compute the curves of all candidates on the sample, and apply the rule."""
+        for candidate in self.candidates:
+            if candidate.sigma not in self.scores:
+                self.scores[candidate.sigma] = candidate.function(self.sample.points, self.run)
+        self.curves = [
+            bandwidth_curve(
+                c.sigma, c.report.training_mass, c.split_offsets, self.masses, self.sample, self.scores[c.sigma]
+            )
+            for c in self.candidates
+        ]
+        self.choice = RULES[self.rule](self.curves, self._n_independent_splits, self.sample.method == "box")
+        self.criterion = {"log_volume": "log volume", "area": "area"}[self.rule]
+        if len(self.candidates) == 1:
+            self.criterion = "given"
+        elif np.isneginf(self.curves[self.choice.best].mean_log_volume):
+            self.criterion = "middle"
+        size = self._effective_sample_size
+        self.reason = _REASONS[self.criterion].format(size=size, n_candidates=len(self.candidates))
+
+    def _choose_on_feature_subsets(self) -> None:
+        """Choose by the mean over column subsets of the mean log volume, in place of that in all columns.
+
+        Distances grow with the root of the number of columns, and with them the bandwidths compared. N. Goix, "How to
+        evaluate the quality of unsupervised anomaly detection algorithms?", 2016, averages over subsets in this way to
+        compare detectors.
+        """
+        n_columns, rng = self.X.shape[1], self.sampler.rng
+        sigmas = np.array([candidate.sigma for candidate in self.candidates])
+        shrink = np.sqrt(_SUBSET_SIZE / n_columns)
+        subsets = []
+        for _ in range(_N_SUBSETS):
+            part = np.ascontiguousarray(self.X[:, rng.choice(n_columns, _SUBSET_SIZE, replace=False)])
+            sampler = VolumeSampler("auto", part, self.sampler.n_points, rng)
+            search = BandwidthSearch(part, self.splits, self.masses, sampler, self.solver, self.rule, self.run)
+            search.solve(shrink * sigmas)
+            search.measure()
+            subsets.append(search.curves)
+        averaged = [
+            replace(
+                curve,
+                mean_log_volume=float(np.mean([curves[i].mean_log_volume for curves in subsets])),
+                split_log_volumes=np.mean([curves[i].split_log_volumes for curves in subsets], axis=0),
+            )
+            for i, curve in enumerate(self.curves)
+        ]
+        self.choice = RULES["log_volume"](averaged, self._n_independent_splits, False)
+        self.criterion = "feature subsets"
+        self.reason = (
+            f"Of {len(sigmas)} bandwidths, the widest whose sets are as small as the smallest in the mean over "
+            f"{_N_SUBSETS} random subsets of {_SUBSET_SIZE} columns: in all columns the effective sample size is "
+            f"{self._effective_sample_size:.0f}, and {SUFFICIENT} are needed to compare volumes."
+        )
+
+    @property
+    def _sample_is_too_small(self) -> bool:
+        """Whether the largest sample allowed does not suffice to choose, and there are columns to leave out."""
+        automatic = self.sampler.method == "auto" and len(self.candidates) > 1
+        return automatic and self._effective_sample_size < SUFFICIENT and self.X.shape[1] > _SUBSET_SIZE
+
+    @property
+    def _effective_sample_size(self) -> float:
+        return float(self.curves[self.choice.best].effective_sample_sizes[-1])
+
+    @property
+    def _n_independent_splits(self) -> float:
+        """Number of splits, up to one round over all rows: more hold out the same rows again."""
+        return min(len(self.splits), len(self.X) / len(self.splits[0].held_out))
+
+    def _last_fails(self) -> bool:
+        """Whether the last candidate fails the condition on ν where an earlier one met it."""
+        met = [describes_masses(candidate.report.training_mass, self.masses) for candidate in self.candidates]
+        return any(met) and not met[-1]
+
+
+_REASONS = {
+    "given": "One bandwidth was given.",
+    "log volume": "Of {n_candidates} bandwidths, the widest whose sets are as small as the smallest, up to the "
+    "standard error; effective sample size {size:.0f}.",
+    "area": "Of {n_candidates} bandwidths, the one of the least area under the mass-volume curve; effective sample "
+    "size {size:.0f}.",
+    "middle": "The middle of the bandwidths into whose sets no sample point fell.",
+}

@@ -1,0 +1,55 @@
+"""Warnings and errors of the library, as classes to filter and catch by.
+
+Every warning of the library is a :class:`MvsetWarning`; solvers that do not converge give scikit-learn's
+``ConvergenceWarning``. To silence one kind: ``warnings.simplefilter("ignore", mvset.exceptions.BandwidthEdgeWarning)``.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BandwidthEdgeWarning",
+    "BandwidthWarning",
+    "CalibrationWarning",
+    "ColumnScaleWarning",
+    "ConstantColumnWarning",
+    "ModelFileError",
+    "ModelFileWarning",
+    "MvsetWarning",
+    "VolumeWarning",
+]
+
+
+class MvsetWarning(UserWarning):
+    """Base class of all warnings of this library."""
+
+
+class ConstantColumnWarning(MvsetWarning):
+    """A column is constant in the training rows."""
+
+
+class ColumnScaleWarning(MvsetWarning):
+    """The scales of the columns differ so much that one bandwidth cannot serve all of them."""
+
+
+class CalibrationWarning(MvsetWarning):
+    """Too few calibration rows for the mass asked for."""
+
+
+class VolumeWarning(MvsetWarning):
+    """Too few effective sample points for a volume to be reliable."""
+
+
+class BandwidthWarning(MvsetWarning):
+    """Something limits the choice of the bandwidth."""
+
+
+class BandwidthEdgeWarning(BandwidthWarning):
+    """The bandwidth chosen is the smallest or the largest candidate."""
+
+
+class ModelFileWarning(MvsetWarning):
+    """A model file was written by another version of this library."""
+
+
+class ModelFileError(ValueError):
+    """A model file cannot be used; the message says why and what to do."""

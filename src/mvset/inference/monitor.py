@@ -1,0 +1,160 @@
+"""Drift over time: a conformal test martingale over batches of rows."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, logsumexp
+from sklearn.utils import check_random_state
+
+from mvset.inference.drift import ScoreCells
+
+Array = NDArray[np.float64]
+
+_BINS = 10
+_MAX_BETS = 64
+_BLOCK = 1000  # rows whose p-values are found together
+
+
+class Scorer(Protocol):
+    """A model that scores rows."""
+
+    def score_samples(self, X: Any) -> Array:
+        """Scores of the rows of X."""
+
+
+class DriftMonitor:
+    r"""Watches batches of rows one after the other, with a false-alarm guarantee over all time.
+
+    A conformal test martingale. Each row has a p-value, the rank of its score among those of the calibration rows and
+    of all rows watched before it, with ties broken at random. As long as all these rows are exchangeable, the p-values
+    are independent and uniform, whatever the distribution. The martingale bets against that: it is the likelihood ratio
+    of the p-values in ten bins, between a Dirichlet mixture of histograms and the uniform distribution, averaged over
+    bets that start with different batches, so that a drift after a long calm is detected as well. By Ville's
+    inequality it ever reaches ``1 / false_alarm_rate`` with probability `false_alarm_rate` at most.
+
+    Get one from :meth:`MinimumVolumeSet.drift_monitor`. Without a reserved calibration set no calibration rows are
+    exchangeable with new ones, and the rows watched first take their place.
+
+    A monitor can be pickled, or saved with :func:`save` and read with :func:`load`, and then goes on with the same
+    guarantee. Its memory does not grow: of the rows watched it keeps how many scores lie between any two calibration
+    scores, and at most 64 bets.
+
+    Attributes
+    ----------
+    drifted_ : bool
+        Whether the martingale has ever reached ``1 / false_alarm_rate``.
+    log_martingale_ : float
+        Its logarithm now: the evidence for a drift.
+    n_rows_ : int
+        Rows watched.
+
+    References
+    ----------
+    V. Vovk, A. Gammerman, G. Shafer, "Algorithmic Learning in a Random World", second edition, Springer, 2022.
+
+    Examples
+    --------
+    >>> from mvset import MinimumVolumeSet
+    >>> from mvset.datasets import two_moons
+    >>> model = MinimumVolumeSet(calibration="conformal", random_state=0).fit(two_moons(1000, random_state=0))
+    >>> monitor = model.drift_monitor(false_alarm_rate=0.01, random_state=0)
+    >>> [monitor.update(two_moons(100, random_state=day)) for day in range(1, 6)]
+    [False, False, False, False, False]
+    >>> [monitor.update(two_moons(100, random_state=day) + 0.25) for day in range(6, 9)]
+    [True, True, True]
+    """
+
+    def __init__(
+        self,
+        model: Scorer,
+        calibration_scores: Array,
+        *,
+        reserved: bool,
+        false_alarm_rate: float = 0.01,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.model = model
+        self.false_alarm_rate = false_alarm_rate
+        self.drifted_ = False
+        self.log_martingale_ = 0.0
+        self.n_rows_ = 0
+        self.n_batches_ = 0
+        self._rng = check_random_state(random_state)
+        # The ranks of rows that fall between the same two calibration scores are drawn at random. Exchangeable rows
+        # have any order there with equal probability, so the p-values have the same distribution as exact ranks.
+        self._steps = np.unique(calibration_scores)
+        cells = ScoreCells(self._steps)
+        self._counts = cells.count(calibration_scores) if reserved else np.zeros(len(cells), dtype=np.intp)
+        self._starts = np.empty(0)  # number of the batch with which each bet started
+        self._log_capitals = np.empty(0)
+        self._histograms = np.empty((0, _BINS))  # of the p-values since then
+
+    def update(self, X: Any) -> bool:
+        """Watch one more batch.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows in the order in which they came; none of them twice.
+
+        Returns
+        -------
+        drifted : bool
+            Whether the alarm has gone off, now or before.
+        """
+        p_values = self._p_values(np.asarray(self.model.score_samples(X), dtype=np.float64))
+        self.n_rows_ += len(p_values)
+        self.n_batches_ += 1
+        self._start_bet()
+        histogram = np.histogram(p_values, bins=_BINS, range=(0.0, 1.0))[0]
+        self._log_capitals += _log_likelihood_ratios(self._histograms + histogram)
+        self._log_capitals -= _log_likelihood_ratios(self._histograms)
+        self._histograms += histogram
+        not_bet = -np.log(self.n_batches_ + 1.0)
+        self.log_martingale_ = float(logsumexp(np.append(self._log_capitals, not_bet)))
+        self.drifted_ = self.drifted_ or bool(self.log_martingale_ >= -np.log(self.false_alarm_rate))
+        return self.drifted_
+
+    def _start_bet(self) -> None:
+        """Bet a share 1/(j (j+1)) of the capital from batch j on; the rest waits for later batches.
+
+        Beyond the limit two bets become one: the older of the two that started at most alike, relative to their age,
+        leaves its capital to the younger. Moving capital between bets keeps the martingale one.
+        """
+        j = self.n_batches_
+        self._starts = np.append(self._starts, j)
+        self._log_capitals = np.append(self._log_capitals, -np.log(j * (j + 1.0)))
+        self._histograms = np.vstack([self._histograms, np.zeros(_BINS)])
+        if len(self._starts) > _MAX_BETS:
+            ages = j + 1.0 - self._starts
+            older = int(np.argmin(ages[:-1] / ages[1:]))
+            merged = np.logaddexp(self._log_capitals[older], self._log_capitals[older + 1])
+            self._log_capitals[older + 1] = merged
+            keep = np.arange(len(self._starts)) != older
+            self._starts, self._log_capitals = self._starts[keep], self._log_capitals[keep]
+            self._histograms = self._histograms[keep]
+
+    def _p_values(self, scores: Array) -> Array:
+        """Rank of each score among all before it, ties at random, as a share."""
+        cells = ScoreCells(self._steps).of(scores)
+        found = [np.empty(0)]
+        for start in range(0, len(cells), _BLOCK):
+            block = cells[start : start + _BLOCK]
+            earlier = np.tri(len(block), k=-1, dtype=bool)
+            counted = np.append(0, np.cumsum(self._counts))
+            below = counted[block] + (earlier & (block < block[:, np.newaxis])).sum(axis=1)
+            ties = self._counts[block] + (earlier & (block == block[:, np.newaxis])).sum(axis=1) + 1  # itself included
+            among = counted[-1] + np.arange(1.0, len(block) + 1.0)
+            found.append((below + self._rng.uniform(size=len(block)) * ties) / among)
+            self._counts = self._counts + np.bincount(block, minlength=len(self._counts))
+        return np.concatenate(found)
+
+
+def _log_likelihood_ratios(histograms: Array) -> Array:
+    """Log likelihood ratio of each histogram: a uniform mixture of all histograms against the uniform one."""
+    n = histograms.sum(axis=1)
+    dirichlet = gammaln(_BINS) - gammaln(_BINS + n) + gammaln(1.0 + histograms).sum(axis=1)
+    return np.asarray(dirichlet + n * np.log(_BINS))

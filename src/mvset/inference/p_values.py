@@ -1,0 +1,31 @@
+r"""Conformal p-values, and the rows to flag by them.
+
+With m calibration scores s_1 … s_m, the p-value of a row of score s is :math:`(1 + \#\{i : s_i \le s\}) / (m + 1)`. If
+the row and the calibration rows are exchangeable, it is at most t with probability t at most, for every t.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import false_discovery_control
+
+from mvset.inference.results import Detection
+
+Array = NDArray[np.float64]
+
+
+def conformal_p_values(calibration_scores: Array, scores: ArrayLike) -> Array:
+    """P-values of scores of new rows, from ascending calibration scores."""
+    at_most = np.searchsorted(calibration_scores, scores, side="right")
+    return np.asarray((1.0 + at_most) / (len(calibration_scores) + 1.0))
+
+
+def detect_outliers(p_values: Array, fdr: float) -> Detection:
+    """Rows flagged by the procedure of Benjamini and Hochberg, with an expected share of false flags of `fdr` at most.
+
+    Conformal p-values depend on each other positively, in the way that the procedure needs: S. Bates, E. Candès, L.
+    Lei, Y. Romano, M. Sesia, "Testing for outliers with conformal p-values", Annals of Statistics 51 (2023).
+    """
+    flagged = false_discovery_control(p_values, method="bh") <= fdr
+    return Detection(flagged, p_values, float(p_values[flagged].max(initial=0.0)), fdr)

@@ -1,0 +1,45 @@
+"""Summary of the solves of one bandwidth, and the warning when some did not converge."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from mvset.svm.dual import Dual, DualStatus
+
+
+@dataclass(frozen=True)
+class SolveReport:
+    """Summary of the duals of one bandwidth."""
+
+    iterations: int
+    training_mass: float
+    worst_gap: float
+    failures: tuple[DualStatus, ...]
+
+    @classmethod
+    def of(cls, duals: Sequence[Dual]) -> SolveReport:
+        """Summarise the solves of all splits."""
+        return cls(
+            iterations=max(1, sum(dual.iterations for dual in duals)),  # scikit-learn demands one at least
+            training_mass=float(np.mean([dual.training_mass for dual in duals])),
+            worst_gap=max(dual.gap for dual in duals),
+            failures=tuple(dual.status for dual in duals if dual.status is not DualStatus.CONVERGED),
+        )
+
+
+def warn_if_unconverged(reports: Sequence[SolveReport], tol: float) -> None:
+    """One warning for all solves that stopped short."""
+    failures = [status for report in reports for status in report.failures]
+    if failures:
+        worst = max(report.worst_gap for report in reports)
+        warnings.warn(
+            f"{len(failures)} solve(s) did not converge: KKT gap up to {worst:.2g} with tol={tol:.2g}. "
+            f"{failures[0].value}",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

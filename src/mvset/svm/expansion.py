@@ -1,0 +1,82 @@
+"""The solution function of the one-class SVM, and the mean of several: a kernel expansion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mvset.parallel import Map
+from mvset.svm.compiled import expansion, mean_shift, scaled_columns
+from mvset.values import ArrayValue, checked_array
+
+_CHUNK = 1024  # rows per task: large enough to hide the cost of a task, a multiple of the kernel's block
+
+
+@dataclass(frozen=True, eq=False)
+class KernelExpansion(ArrayValue):
+    r"""The function :math:`x \mapsto \sum_j c_j k_\sigma(x, x_j)` with its centres x_j and weights c_j.
+
+    `origin` is subtracted from everything first, for accuracy far from zero. `single_precision` evaluates in float32,
+    which is enough to compare bandwidths; in float64 values far from the data, below the range of float32, still order
+    points.
+    """
+
+    centres: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    sigma: float
+    origin: NDArray[np.float64]
+    single_precision: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the parts: the compiled kernels do not, and a file may hold anything."""
+        owner = type(self).__name__
+        centres = checked_array(owner, "centres", self.centres, 2)
+        object.__setattr__(self, "centres", centres)
+        object.__setattr__(self, "weights", checked_array(owner, "weights", self.weights, 1, length=len(centres)))
+        object.__setattr__(self, "origin", checked_array(owner, "origin", self.origin, 1, length=centres.shape[1]))
+        if not (np.isfinite(self.sigma) and self.sigma > 0):
+            raise ValueError(f"{owner}.sigma must be positive and finite; got {self.sigma!r}.")
+        if not len(centres):
+            raise ValueError(f"{owner} needs at least one centre.")
+
+    @property
+    def dtype(self) -> Any:
+        """Precision of evaluation."""
+        return np.float32 if self.single_precision else np.float64
+
+    def __call__(self, X: NDArray[np.float64], run: Map = map) -> NDArray[np.float64]:
+        """Values at the rows of X; no row's value depends on the others or on how many threads `run` uses."""
+        return np.concatenate([np.empty(0), *self._by_chunk(expansion, X, run, ())])
+
+    def mean_shift(self, X: NDArray[np.float64], run: Map = map) -> NDArray[np.float64]:
+        """For each row of X the mean of the centres, each with its weight times its kernel there."""
+        means = np.hstack([np.empty((X.shape[1], 0)), *self._by_chunk(mean_shift, X, run, (X.shape[1],))]).T
+        return np.asarray(self.origin + np.sqrt(2.0) * self.sigma * means)
+
+    def _by_chunk(
+        self, kernel: Callable[..., None], X: NDArray[np.float64], run: Map, shape: tuple[int, ...]
+    ) -> Iterable[NDArray[Any]]:
+        """What a kernel fills, an array of `shape` for each point, for one chunk of rows after the other."""
+        dtype = self.dtype
+        scaled_centres = np.ascontiguousarray(scaled_columns(self.centres, self.origin, self.sigma, dtype).T)
+        weights: NDArray[Any] = self.weights.astype(dtype)
+
+        def values(start: int) -> NDArray[Any]:
+            points = scaled_columns(X[start : start + _CHUNK], self.origin, self.sigma, dtype)
+            out: NDArray[Any] = np.empty((*shape, points.shape[1]), dtype)
+            kernel(points, scaled_centres, weights, out)
+            return out
+
+        return run(values, range(0, len(X), _CHUNK))
+
+
+def kernel_expansion(
+    X: NDArray[np.float64], coefficients: NDArray[np.float64], sigma: float, *, single_precision: bool = False
+) -> KernelExpansion:
+    """Expansion over the rows of X with non-zero coefficients."""
+    support = np.flatnonzero(coefficients)
+    return KernelExpansion(X[support], coefficients[support], float(sigma), X.mean(axis=0), single_precision)

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from mvset import MinimumVolumeSet
+from mvset.bandwidth.search import BandwidthSearch
+from mvset.datasets import paper_mixture, two_moons
+
+
+def fitted(X, **parameters):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return MinimumVolumeSet(random_state=0, n_splits=3, **parameters).fit(X)
+
+
+def test_all_curves_are_measured_on_the_same_points():
+    model = fitted(paper_mixture(6).sample(300, random_state=0), sigma=[1.0, 2.0, 3.0])
+    assert model.selection_.n_points == 10_000
+    assert model.selection_.criterion == "log volume"
+    best = next(curve for curve in model.curves_ if curve.sigma == model.sigma_)
+    assert model.selection_.effective_sample_size == pytest.approx(best.effective_sample_sizes[-1], rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "criterion"),
+    [
+        ({"sigma": 3.0}, "given"),
+        ({"sigma": [2.0, 3.0], "selection": "area"}, "area"),
+        ({"sigma": [2.0, 3.0]}, "log volume"),
+        ({"sigma": [2.0, 3.0, 4.0], "volume_method": "importance", "n_volume_points": 100}, "log volume"),
+        ({"sigma": [2.0, 3.0, 4.0], "n_volume_points": 5}, "feature subsets"),
+        ({"sigma": [2.0, 3.0, 4.0], "volume_method": "box", "n_volume_points": 100}, "middle"),
+    ],
+)
+def test_the_selection_says_what_it_did(parameters, criterion):
+    model = fitted(paper_mixture(15).sample(300, random_state=0), **parameters)
+    assert model.selection_.criterion == criterion
+    assert model.selection_.reason.endswith(".")
+
+
+def test_rejects_a_hopeless_bandwidth_in_twenty_dimensions():
+    """The volumes of very wide bandwidths are e² to e⁵ times that of the true set, of which the cube sees nothing."""
+    mixture = paper_mixture(20)
+    model = fitted(mixture.sample(500, random_state=0))
+    assert 2.0 < model.sigma_ < 9.0
+    assert model.volume_.log_value == pytest.approx(mixture.volume(0.95).log_value, abs=0.5)
+
+
+def test_in_few_dimensions_points_suffice_for_the_set_chosen_too():
+    """Heavy tails in two columns: the box is hit by the set of a wide bandwidth and hardly by the one chosen."""
+    X = np.random.default_rng(0).standard_t(1.5, size=(800, 2))
+    model = fitted(X)
+    assert model.selection_.effective_sample_size >= 400
+
+
+def test_extending_the_grid_keeps_the_points(monkeypatch):
+    draws = []
+    from mvset.volume.sampler import VolumeSampler
+
+    original = VolumeSampler.draw
+    monkeypatch.setattr(VolumeSampler, "draw", lambda *a, **k: draws.append(1) or original(*a, **k))
+    monkeypatch.setattr("mvset.estimators.minimum_volume_set.bandwidth_grid", lambda X, rng: np.array([0.06, 0.05]))
+    model = fitted(two_moons(400, random_state=0))
+    assert len(model.curves_) > 5
+    assert len(draws) == 1
+
+
+def test_the_rule_of_the_paper_is_reached_by_name():
+    X = two_moons(300, random_state=0)
+    model = fitted(X, sigma=[0.1, 0.15, 0.2, 0.3, 0.4], selection="area")
+    areas = [curve.area for curve in model.curves_]
+    assert model.sigma_ == model.curves_[int(np.argmin(areas))].sigma
+    np.testing.assert_allclose(model.selection_.values, areas, rtol=1e-4)
+    default = fitted(X, sigma=[0.1, 0.15, 0.2, 0.3, 0.4])
+    assert default.sigma_ > model.sigma_
+
+
+def test_the_choice_can_be_read_off_what_decided():
+    selection = fitted(two_moons(400, random_state=0)).selection_
+    least = np.argmin(np.where(selection.eligible, selection.values, np.inf))
+    excess = selection.values - selection.values[least]
+    within = (excess <= selection.errors) & selection.eligible & (selection.sigmas >= selection.sigmas[least])
+    first_beyond = np.flatnonzero(~within[least:])[0]
+    model = fitted(two_moons(400, random_state=0))
+    assert model.sigma_ == selection.sigmas[least + first_beyond - 1]
+
+
+@pytest.fixture
+def forced(monkeypatch):
+    """As if the sample were always too small."""
+    monkeypatch.setattr(BandwidthSearch, "_sample_is_too_small", True)
+
+
+def test_chooses_as_the_volumes_do_where_they_can_be_measured(monkeypatch):
+    """In twelve dimensions both work: within two steps of the grid of each other."""
+    for seed in range(3):
+        X = paper_mixture(12).sample(400, random_state=seed)
+        by_volume = MinimumVolumeSet(random_state=seed).fit(X)
+        with monkeypatch.context() as patch:
+            patch.setattr(BandwidthSearch, "_sample_is_too_small", True)
+            by_subsets = MinimumVolumeSet(random_state=seed, n_volume_points=2000).fit(X)
+        assert by_subsets.selection_.criterion == "feature subsets"
+        assert "random subsets of 5 columns" in by_subsets.selection_.reason
+        assert abs(np.log2(by_subsets.sigma_ / by_volume.sigma_)) < 2.1 / 3
+
+
+def test_same_seed_same_choice(forced):
+    X = paper_mixture(10).sample(200, random_state=0)
+    fits = [MinimumVolumeSet(n_splits=3, n_volume_points=500, random_state=1, n_jobs=n).fit(X) for n in (1, 2)]
+    assert fits[0].sigma_ == fits[1].sigma_
+    assert fits[0].volume_ == fits[1].volume_
+
+
+def test_a_hundred_columns_and_few_rows_warn_and_work():
+    X = paper_mixture(100).sample(80, random_state=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = MinimumVolumeSet(mass=0.9, n_splits=3, n_volume_points=50, random_state=0).fit(X)
+    assert model.selection_.criterion == "feature subsets"
+    assert any("400 are needed" in str(warning.message) for warning in caught)
+    fresh = paper_mixture(100).sample(2000, random_state=1)
+    assert 0.75 < np.mean(model.predict(fresh) == 1) <= 1.0
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_with_five_columns_there_is_none_to_leave_out():
+    X = paper_mixture(5).sample(100, random_state=0)
+    model = MinimumVolumeSet(sigma=[1.0, 2.0], n_splits=2, n_volume_points=5, random_state=0).fit(X)
+    assert model.selection_.effective_sample_size < 400
+    assert model.selection_.criterion == "log volume"

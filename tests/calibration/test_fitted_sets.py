@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import pickle
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pytest
+
+from mvset import MinimumVolumeSet
+from mvset.calibration.fitted_sets import FittedSets
+from mvset.calibration.guarantees import Guarantee
+from mvset.datasets import two_moons
+
+X = two_moons(400, random_state=0)
+
+
+@pytest.fixture(scope="module", params=["split", "conformal", "pac"])
+def sets(request):
+    return MinimumVolumeSet(0.9, sigma=0.3, n_splits=5, calibration=request.param, random_state=0).fit(X).sets_
+
+
+def test_it_is_immutable_and_pickled_through_its_constructor(sets):
+    assert pickle.loads(pickle.dumps(sets)) == sets
+    with pytest.raises(FrozenInstanceError):
+        sets.mass = 0.5
+    with pytest.raises(ValueError, match="read-only"):
+        sets.offsets[0] = 0.0
+    assert not len(sets.volume_sample.points)
+
+
+@pytest.mark.parametrize(
+    ("field", "damage"),
+    [
+        ("mass", lambda mass: 1.5),
+        ("mass", lambda mass: "0.9"),
+        ("masses", lambda a: np.full_like(a, np.nan)),
+        ("offsets", lambda a: a[::-1].copy()),
+        ("offsets", lambda a: a[:0]),
+        ("offsets", lambda a: a.astype(np.float32)),
+        ("offsets", lambda a: np.append(a, np.nan)),
+        ("guarantee", lambda g: "split"),
+        ("calibration_scores", lambda a: np.append(a, np.inf)),
+        ("calibration_scores", lambda a: a[::-1].copy()),
+        ("calibration_scores", lambda a: a.astype(str)),
+        ("split_scores", lambda a: a.ravel()),
+        ("sample_scores", lambda a: a[:-1]),
+        ("volume_sample", lambda sample: replace(sample, log_weights=sample.log_weights * np.nan)),
+        ("volume_sample", lambda sample: None),
+    ],
+)
+def test_damaged_parts_are_refused(sets, field, damage):
+    parts = sets.__getstate__()
+    parts[field] = damage(parts[field])
+    with pytest.raises(ValueError, match=r"FittedSets|mass must be"):
+        FittedSets(**parts)
+    with pytest.raises(ValueError, match=r"FittedSets|mass must be"):
+        object.__new__(FittedSets).__setstate__(parts)
+
+
+def test_a_guarantee_that_does_not_exist_is_refused():
+    with pytest.raises(ValueError, match="no calibration mode 'magic'"):
+        Guarantee("magic")
+    with pytest.raises(ValueError, match="confidence 2"):
+        Guarantee("pac", 2.0)
+
+
+def test_answers_are_functions_of_the_score(sets):
+    scores = np.sort(np.concatenate([sets.offsets, sets.sample_scores[:500], [0.0]]))
+    levels, p_values = sets.level(scores), sets.p_value(scores)
+    assert (np.diff(levels) <= 0).all()
+    assert (np.diff(p_values) >= 0).all()
+    for mass in (0.5, 0.8, 0.9):
+        np.testing.assert_array_equal(levels <= mass, scores >= sets.offset(mass))
+    assert sets.offset() == sets.offset(0.9)
+    assert sets.volume() == sets.volume(0.9)
+    assert sets.mass_interval() == sets.mass_interval(0.9)
+
+
+def test_the_drift_counter_counts_part_by_part(sets):
+    scores = np.random.default_rng(0).permutation(sets.calibration_scores)[:150] * 0.8
+    whole, parts = sets.drift_counter(), sets.drift_counter()
+    whole.update(scores)
+    for part in np.array_split(scores, 4):
+        parts.update(part)
+    assert whole.report() == parts.report()
+    assert whole.report().n_outside == np.sum(scores < sets.offset())

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from mvset.inference.monitor import DriftMonitor, _log_likelihood_ratios
+
+
+class Scores:
+    """Rows that are their own scores."""
+
+    def score_samples(self, X):
+        return X
+
+
+def monitor_of(calibration, rate, seed, reserved=True):
+    return DriftMonitor(Scores(), calibration, reserved=reserved, false_alarm_rate=rate, random_state=seed)
+
+
+def test_online_p_values_are_ranks_among_all_before():
+    rng = np.random.default_rng(3)
+    calibration, scores = rng.integers(0, 5, size=30).astype(float), rng.integers(0, 5, size=2300).astype(float)
+    monitor = monitor_of(calibration, 0.01, 0)
+    found = np.concatenate([monitor._p_values(scores[:1100]), monitor._p_values(scores[1100:])])
+    seen = list(calibration)
+    for i, score in enumerate(scores):
+        below, up_to = np.sum(np.array(seen) < score), np.sum(np.array(seen) <= score)
+        assert below / (len(seen) + 1) <= found[i] <= (up_to + 1) / (len(seen) + 1)
+        seen.append(score)
+    assert stats.kstest(found, "uniform").pvalue > 0.001
+
+
+def test_the_bet_is_a_likelihood_ratio():
+    """Its mean under the uniform is one, over all histograms of a few draws."""
+    total = 0.0
+    for bins in np.ndindex(*(10,) * 3):
+        histogram = np.bincount(bins, minlength=10).astype(float)
+        total += np.exp(_log_likelihood_ratios(histogram[np.newaxis])[0]) / 10**3
+    assert total == pytest.approx(1.0)
+
+
+def test_false_alarms_over_time():
+    rng = np.random.default_rng(4)
+    alarms = 0
+    for seed in range(400):
+        monitor = monitor_of(rng.normal(size=100), 0.1, seed)
+        for _ in range(20):
+            monitor.update(rng.normal(size=25))
+        alarms += monitor.drifted_
+    assert alarms / 400 <= 0.1 + 4 * np.sqrt(0.1 * 0.9 / 400)
+
+
+def test_a_drift_after_a_long_calm_is_seen():
+    rng = np.random.default_rng(5)
+    monitor = monitor_of(rng.normal(size=300), 0.01, 0)
+    calm = [monitor.update(rng.normal(size=50)) for _ in range(60)]
+    assert not any(calm)
+    drifted = [monitor.update(rng.normal(size=50) - 0.8) for _ in range(6)]
+    assert drifted[-1]
+    assert monitor.n_rows_ == 66 * 50
+
+
+def test_same_seed_same_watch():
+    rng = np.random.default_rng(6)
+    calibration, batch = rng.integers(3, size=50).astype(float), rng.integers(3, size=80).astype(float)
+    values = []
+    for _ in range(2):
+        monitor = monitor_of(calibration, 0.01, 7)
+        monitor.update(batch)
+        values.append(monitor.log_martingale_)
+    assert values[0] == values[1]
+
+
+@pytest.mark.parametrize("reserved", [True, False])
+def test_p_values_of_exchangeable_rows_are_uniform_and_independent(reserved):
+    """The ranks drawn at random between two calibration scores do not show: neither in the p-values nor in a row."""
+    firsts, seconds = [], []
+    for seed in range(4000):
+        rng = np.random.default_rng(seed)
+        scores = rng.normal(size=7)
+        p_values = monitor_of(scores[:3], 0.01, seed, reserved)._p_values(scores[3:])
+        firsts.append(p_values[-2])
+        seconds.append(p_values[-1])
+    for p_values in (
+        firsts,
+        seconds,
+        np.abs(np.subtract(firsts, seconds)) * (2 - np.abs(np.subtract(firsts, seconds))),
+    ):
+        assert stats.kstest(p_values, "uniform").pvalue > 1e-3
+    assert abs(np.corrcoef(firsts, seconds)[0, 1]) < 4 / np.sqrt(4000)
+
+
+def test_false_alarms_over_time_with_more_batches_than_bets(monkeypatch):
+    monkeypatch.setattr("mvset.inference.monitor._MAX_BETS", 8)
+    rng = np.random.default_rng(7)
+    alarms = 0
+    for seed in range(150):
+        monitor = monitor_of(rng.normal(size=50), 0.1, seed)
+        for _ in range(40):
+            monitor.update(rng.normal(size=25))
+        alarms += monitor.drifted_
+    assert alarms / 150 <= 0.1 + 4 * np.sqrt(0.1 * 0.9 / 150)
+
+
+def test_memory_does_not_grow_and_a_late_drift_is_still_detected():
+    rng = np.random.default_rng(8)
+    monitor = monitor_of(rng.normal(size=300), 0.01, 0)
+    for _ in range(100):
+        monitor.update(rng.normal(size=20))
+    size = len(pickle.dumps(monitor))
+    assert not any(monitor.update(rng.normal(size=20)) for _ in range(400))
+    assert len(pickle.dumps(monitor)) < size + 10  # the digits of the counts
+    assert [monitor.update(rng.normal(size=20) - 1.0) for _ in range(12)][-1]
+
+
+def test_merging_bets_keeps_their_capital():
+    monitor = monitor_of(np.arange(10.0), 0.01, 0)
+    monitor._starts = np.arange(1.0, 65.0)
+    monitor._log_capitals = np.linspace(-3.0, 2.0, 64)
+    monitor._histograms = np.zeros((64, 10))
+    monitor.n_batches_ = 65
+    before = np.exp(monitor._log_capitals).sum()
+    monitor._start_bet()
+    assert len(monitor._starts) == len(monitor._log_capitals) == len(monitor._histograms) == 64
+    assert np.exp(monitor._log_capitals).sum() == pytest.approx(before + 1 / (65 * 66))
+
+
+def test_pickled_it_goes_on_with_the_same_evidence():
+    rng = np.random.default_rng(9)
+    calibration, batches = rng.normal(size=100), rng.normal(size=(6, 40)) - 0.3
+    whole, stopped = (monitor_of(calibration, 0.01, 3) for _ in range(2))
+    for batch in batches:
+        whole.update(batch)
+        stopped.update(batch)
+        stopped = pickle.loads(pickle.dumps(stopped))
+    assert stopped.log_martingale_ == whole.log_martingale_
+    assert stopped.n_rows_ == 240

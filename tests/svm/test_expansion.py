@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import reference
+from mvset.parallel import thread_map
+from mvset.svm.expansion import KernelExpansion, kernel_expansion
+
+
+def test_expansion_against_float64_reference(table):
+    rng = np.random.default_rng(0)
+    coefficients = rng.uniform(size=len(table)) * (rng.uniform(size=len(table)) < 0.5)
+    function = kernel_expansion(table, coefficients, 0.7)
+    np.testing.assert_allclose(function(table), reference.expansion(table, table, coefficients, 0.7), rtol=1e-10)
+    assert len(function.centres) == np.count_nonzero(coefficients)
+
+
+def test_no_row_depends_on_the_others_or_on_threads():
+    rng = np.random.default_rng(0)
+    function = KernelExpansion(rng.normal(size=(300, 3)), rng.uniform(size=300), 0.6, np.zeros(3))
+    X = rng.normal(size=(3000, 3))
+    together = function(X)
+    with thread_map(3) as run:
+        np.testing.assert_array_equal(function(X, run), together)
+    np.testing.assert_array_equal(function(X[::-1])[::-1], together)
+    np.testing.assert_array_equal([function(row[np.newaxis])[0] for row in X[:50]], together[:50])
+
+
+def test_far_points_keep_their_order():
+    """Below the range of float32 scores still tell near from far."""
+    function = KernelExpansion(np.zeros((1, 1)), np.ones(1), 1.0, np.zeros(1))
+    scores = function(np.array([[14.0], [20.0], [30.0], [50.0]]))
+    assert (np.diff(scores) < 0).all()
+    assert scores[-1] == 0.0
+
+
+def parts(**changes):
+    return {"centres": np.zeros((3, 2)), "weights": np.ones(3), "sigma": 1.0, "origin": np.zeros(2), **changes}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"centres": np.full((3, 2), np.nan)},
+        {"centres": np.zeros((0, 2)), "weights": np.ones(0)},
+        {"centres": np.zeros((3, 2), np.float32)},
+        {"weights": np.ones(4)},
+        {"weights": np.array([1.0, np.inf, 1.0])},
+        {"sigma": 0.0},
+        {"sigma": np.nan},
+        {"origin": np.zeros(3)},
+    ],
+)
+def test_damaged_parts_are_refused_also_when_unpickled(changes):
+    with pytest.raises(ValueError, match="KernelExpansion"):
+        KernelExpansion(**parts(**changes))
+    good = KernelExpansion(**parts())
+    with pytest.raises(ValueError, match="KernelExpansion"):
+        object.__new__(KernelExpansion).__setstate__({**good.__getstate__(), **changes})
+
+
+def test_equal_by_content_and_read_only():
+    function = KernelExpansion(**parts())
+    assert function == pickle.loads(pickle.dumps(function))
+    assert function != KernelExpansion(**parts(sigma=2.0))
+    with pytest.raises(ValueError, match="read-only"):
+        function.weights[0] = 2.0
