@@ -49,7 +49,7 @@ def independent_splits(n_rows, n_splits, test_size, rng):
 REPLACEMENTS = {
     "upper end": ("offsets_by_rank", upper_ends),
     "independent": ("random_splits", independent_splits),
-    "no condition": ("describes_masses", lambda training_mass, masses: True),
+    "no condition": ("meets_nu_condition", lambda training_mass, masses: True),
 }
 
 

@@ -17,6 +17,7 @@ from joblib import Parallel, delayed
 
 from mvset import MinimumVolumeSet
 from mvset.bandwidth.grid import RATIO
+from mvset.bandwidth.search import BandwidthSearch
 from mvset.datasets import paper_mixture
 from mvset.volume.importance import ImportanceSampler
 from mvset.volume.measure import measure
@@ -59,7 +60,7 @@ def least(model, value):
 
 def on_subsets(X, sigmas, seed):
     """The fallback of fits whose points are too few, forced."""
-    with mock.patch("mvset.estimators.minimum_volume_set.points_are_too_few", return_value=True):
+    with mock.patch.object(BandwidthSearch, "_sample_is_too_small", True):
         model = MinimumVolumeSet(sigma=sigmas, random_state=seed, n_volume_points=2000).fit(X)
     assert model.selection_.criterion == "feature subsets"
     return model.sigma_

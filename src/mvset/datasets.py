@@ -16,7 +16,7 @@ from scipy.special import logsumexp
 from sklearn.datasets import make_moons
 from sklearn.utils import check_random_state
 
-from mvset.validation import checked_mass
+from mvset.validation import checked_share
 from mvset.volume.measure import VolumeEstimate, VolumeSample, measure
 
 _REFERENCE_POINTS = 1_000_000  # as in the paper; the mass of the true set is then accurate to ± 0.0002
@@ -170,7 +170,7 @@ class GaussianMixtureWithOutliers:
         >>> round(paper_mixture().log_threshold(0.95), 1)
         -5.5
         """
-        return float(np.quantile(self._reference, 1.0 - checked_mass(mass)))
+        return float(np.quantile(self._reference, 1.0 - checked_share(mass)))
 
     def threshold(self, mass: float) -> float:
         """Threshold τ: the true set of this mass is where the density is at least τ.

@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from mvset.exceptions import ColumnScaleWarning, ConstantColumnWarning
 
-_WILD_RATIO = 100.0  # of standard deviations: past it the widest column alone decides every distance
+_MAX_SCALE_RATIO = 100.0  # of standard deviations: beyond it the widest column alone decides every distance
 
 
 def validated_rows(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.float64]:
@@ -42,11 +42,11 @@ def validated_rows(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.float64
 
 
 def check_extent(X: NDArray[np.float64]) -> None:
-    """Refuse rows without any extent, or with one that float64 cannot square."""
+    """Refuse rows that are all equal, or columns whose range squared leaves float64."""
     extent = np.ptp(X, axis=0)
     if not extent.any():
         raise ValueError(
-            f"All {len(X)} rows of X are equal: a single point has no volume and no bandwidth. Give rows that differ."
+            f"All {len(X)} rows of X are equal: a single point has no volume and no bandwidth. Check the data."
         )
     narrowest, widest = extent[extent > 0].min(), extent.max()
     if not (narrowest > 1e-140 and widest < 1e140):
@@ -56,7 +56,7 @@ def check_extent(X: NDArray[np.float64]) -> None:
 
 
 def warn_if_constant(estimator: Any, X: NDArray[np.float64], stacklevel: int = 4) -> None:
-    """Say which columns have no extent, and what that means for volumes."""
+    """Warn about constant columns."""
     constant = X.min(axis=0) == X.max(axis=0)
     if constant.any():
         warnings.warn(
@@ -68,7 +68,7 @@ def warn_if_constant(estimator: Any, X: NDArray[np.float64], stacklevel: int = 4
 
 
 def check_spread(estimator: Any, X: NDArray[np.float64]) -> None:
-    """Refuse data without any extent; warn about columns without, and about wildly different scales."""
+    """Refuse rows that are all equal; warn about constant columns, and about columns of very different scales."""
     spread = X.std(axis=0)
     # Rounding in the mean leaves a tiny spread on constant columns: the range is exact.
     constant = X.min(axis=0) == X.max(axis=0)
@@ -76,7 +76,7 @@ def check_spread(estimator: Any, X: NDArray[np.float64]) -> None:
         check_extent(X)
     warn_if_constant(estimator, X, stacklevel=5)
     widest, narrowest = spread.max(), spread[~constant].min()
-    if widest > _WILD_RATIO * narrowest:
+    if widest > _MAX_SCALE_RATIO * narrowest:
         named = _named(estimator, [int(spread.argmax()), int(np.where(constant, np.inf, spread).argmin())])
         warnings.warn(
             f"The columns of X differ in scale by a factor of {widest / narrowest:.0f} ({named}): one bandwidth cannot "
@@ -136,7 +136,7 @@ def candidate_sigmas(sigma: Any) -> NDArray[np.float64]:
     return np.unique(sigmas)
 
 
-def checked_mass(mass: Any, name: str = "mass") -> float:
+def checked_share(mass: Any, name: str = "mass") -> float:
     """A mass, or another share, given to a method."""
     if not isinstance(mass, Real) or not 0.0 < float(mass) < 1.0:
         raise ValueError(f"{name} must be a number strictly between 0 and 1; got {mass!r}.")

@@ -211,8 +211,8 @@ def test_a_plateau_inside_the_sets_gives_no_false_alarms(distribution, seed):
     rng = np.random.default_rng(seed)
     draw = {"normal": lambda n: rng.normal(size=(n, 1)), "gamma": lambda n: rng.gamma(2.0, size=(n, 1))}[distribution]
     model = MinimumVolumeSet(random_state=seed).fit(draw(1000))
-    assert 0.8 < model.sets_.least_described_mass < 0.95
-    assert model.mass_band().masses[0] >= model.sets_.least_described_mass - 1e-9
+    assert 0.8 < model.sets_.least_comparable_mass < 0.95
+    assert model.mass_band().masses[0] >= model.sets_.least_comparable_mass - 1e-9
     assert not any(model.check_drift(draw(500)).drifted for _ in range(10))
     assert model.check_drift(1.3 * draw(500)).drifted  # and real drift is still seen
 

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mvset import MinimumVolumeSet, Pipeline, make_pipeline
 from mvset.datasets import two_moons
-from mvset.estimators.pipeline import FittedModel
+from mvset.estimators.model_parts import ModelParts
 
 X = 3.0 + two_moons(200, random_state=0)
 SETS = MinimumVolumeSet(sigma=0.3, random_state=0)
@@ -22,7 +22,7 @@ SETS = MinimumVolumeSet(sigma=0.3, random_state=0)
 
 def test_a_pipeline_is_taken_apart():
     pipeline = sklearn_make_pipeline(StandardScaler(), SETS).fit(pd.DataFrame(X, columns=["a", "b"]))
-    model = FittedModel.of(pipeline)
+    model = ModelParts.of(pipeline)
     assert model.feature_names == ["a", "b"]
     frame = pd.DataFrame(X, columns=["a", "b"])
     np.testing.assert_array_equal(model.scores(frame), pipeline.score_samples(frame))
@@ -36,7 +36,7 @@ def test_an_estimator_alone_and_a_pipeline_of_one():
         make_pipeline(SETS).fit(X),
         sklearn_make_pipeline(None, SETS).fit(X),
     ):
-        fitted = FittedModel.of(model)
+        fitted = ModelParts.of(model)
         assert fitted.before is None
         assert fitted.prepared(X) is X
         assert fitted.feature_names == ["x0", "x1"]
@@ -44,9 +44,9 @@ def test_an_estimator_alone_and_a_pipeline_of_one():
 
 def test_anything_else_is_refused():
     with pytest.raises(TypeError, match="got IsolationForest"):
-        FittedModel.of(make_pipeline(StandardScaler(), IsolationForest()))
+        ModelParts.of(make_pipeline(StandardScaler(), IsolationForest()))
     with pytest.raises(NotFittedError):
-        FittedModel.of(make_pipeline(StandardScaler(), MinimumVolumeSet()))
+        ModelParts.of(make_pipeline(StandardScaler(), MinimumVolumeSet()))
 
 
 def test_a_pipeline_of_ours_answers_everything_on_the_columns_of_the_table():

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pickle
+import sys
 import zipfile
 
 import joblib
@@ -251,3 +252,13 @@ def test_a_pipeline_with_an_imputer_is_known(tmp_path):
     pipeline = make_pipeline(SimpleImputer(), mvset.MinimumVolumeSet(sigma=0.3, random_state=0)).fit(X)
     mvset.save(pipeline, tmp_path / "m")
     np.testing.assert_array_equal(mvset.load(tmp_path / "m").predict(NEW), pipeline.predict(NEW))
+
+
+def test_skops_is_optional(model, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "skops", None)
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    with pytest.raises(ImportError, match=r"Model files need one more package: pip install 'mvset\[files\]'"):
+        mvset.save(model, tmp_path / "m")
+    with pytest.raises(ImportError, match="one more package"):
+        mvset.load(tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []

@@ -7,7 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mvset import MinimumVolumeSet
-from mvset.estimators.pipeline import FittedModel
+from mvset.estimators.model_parts import ModelParts
 from mvset.report.write import report_survey
 
 EVIL = "<script>alert(1)</script>"
@@ -30,7 +30,7 @@ def model():
 
 @pytest.fixture(scope="session")
 def fitted(model):
-    return FittedModel.of(model)
+    return ModelParts.of(model)
 
 
 @pytest.fixture(scope="session")

@@ -10,13 +10,13 @@ from sklearn.preprocessing import FunctionTransformer
 
 from mvset import MinimumVolumeSet
 from mvset.datasets import paper_mixture, two_moons
-from mvset.estimators.pipeline import FittedModel
+from mvset.estimators.model_parts import ModelParts
 from mvset.report.numbers import interpolated_levels, report_numbers, slider_masses
 from mvset.report.write import report_survey
 
 
 def numbers_about(model, X, mass=0.95):
-    fitted = FittedModel.of(model)
+    fitted = ModelParts.of(model)
     survey = report_survey(fitted, mass)
     survey.add(X, survey.score(X), np.arange(len(X)), lambda selected: [{} for _ in selected])
     return report_numbers(fitted, survey.result())
@@ -36,7 +36,7 @@ def test_counts_and_volumes_are_those_of_the_model(model, rows, fitted, survey):
 
 def test_slider_masses_can_be_guaranteed():
     X = two_moons(200, random_state=0)
-    few = FittedModel.of(MinimumVolumeSet(0.8, sigma=0.6, calibration="pac", random_state=0).fit(X))
+    few = ModelParts.of(MinimumVolumeSet(0.8, sigma=0.6, calibration="pac", random_state=0).fit(X))
     stops = slider_masses(few, 0.875)
     assert 0.8 in stops
     assert 0.875 in stops

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mvset import MinimumVolumeSet
-from mvset.estimators.pipeline import FittedModel
+from mvset.estimators.model_parts import ModelParts
 from mvset.report.page import render_page
 from mvset.report.write import report_survey
 from mvset.summaries.bandwidths import BandwidthComparison
@@ -67,7 +67,7 @@ def test_without_javascript_there_are_pictures_and_a_table(page):
 
 def test_texts_depend_on_the_calibration_mode(fitted, survey, rows):
     training = np.random.default_rng(0).normal(size=(500, 3))
-    model = FittedModel.of(MinimumVolumeSet(sigma=1.0, calibration="conformal", random_state=0).fit(training))
+    model = ModelParts.of(MinimumVolumeSet(sigma=1.0, calibration="conformal", random_state=0).fit(training))
     conformal = report_survey(model, 0.95)
     X = rows.to_numpy() / [1.0, 10.0, 100.0] + 1.0
     conformal.add(X, conformal.score(X), np.arange(len(X)), lambda selected: [{} for _ in selected])

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from mvset import CalibratedSet, MinimumVolumeSet, write_report
 from mvset.datasets import two_moons
-from mvset.estimators.pipeline import FittedModel
+from mvset.estimators.model_parts import ModelParts
 from mvset.report.numbers import report_numbers
 from mvset.report.write import report_survey
 
@@ -77,7 +77,7 @@ def test_another_estimator_is_refused_by_name(tmp_path):
 def test_normal_rows_fill_bars_within_the_band(calibration):
     # Many rows but few calibration rows: the sampling error of the latter dominates.
     model = MinimumVolumeSet(sigma=0.4, calibration=calibration, random_state=0).fit(two_moons(600, random_state=0))
-    fitted = FittedModel.of(model)
+    fitted = ModelParts.of(model)
     survey = report_survey(fitted, 0.95)
     rows = two_moons(50_000, random_state=1)
     survey.add(rows, survey.score(rows), np.arange(len(rows)), lambda selected: [{} for _ in selected])

@@ -7,7 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mvset import MinimumVolumeSet
-from mvset.estimators.pipeline import FittedModel
+from mvset.estimators.model_parts import ModelParts
 from mvset.summaries.survey import FALSE_ALARM_RATE, LEVEL_EDGES, Survey
 
 MASSES = (0.5, 0.8, 0.9, 0.95, 0.99)
@@ -27,7 +27,7 @@ def pipeline(request):
 
 
 def surveyed(pipeline, X, cuts=(), mass=0.95, **options):
-    model = FittedModel.of(pipeline)
+    model = ModelParts.of(pipeline)
     survey = Survey(model, mass, **options)
     for numbers in np.split(np.arange(len(X)), cuts):
         scored = survey.score(X[numbers])
@@ -38,7 +38,7 @@ def surveyed(pipeline, X, cuts=(), mass=0.95, **options):
 
 
 def test_rows_are_scored_as_by_the_model(pipeline):
-    scored = Survey(FittedModel.of(pipeline), 0.9).score(NEW)
+    scored = Survey(ModelParts.of(pipeline), 0.9).score(NEW)
     prepared, sets = pipeline[:-1].transform(NEW), pipeline[-1]
     np.testing.assert_array_equal(scored.scores, sets.score_samples(prepared))
     np.testing.assert_array_equal(scored.levels, sets.level(prepared))

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mvset import MinimumVolumeSet
-from mvset.estimators.pipeline import FittedModel
+from mvset.estimators.model_parts import ModelParts
 from mvset.summaries.survey import Survey
 from mvset.tables import formats
 from mvset.tables.errors import TableError
@@ -23,7 +23,7 @@ NAMES = ["x0", "x1"]
 @pytest.fixture(scope="module")
 def model():
     rows = np.random.default_rng(0).normal(size=(400, 2))
-    return FittedModel.of(make_pipeline(StandardScaler(), MinimumVolumeSet(sigma=0.8, random_state=0)).fit(rows))
+    return ModelParts.of(make_pipeline(StandardScaler(), MinimumVolumeSet(sigma=0.8, random_state=0)).fit(rows))
 
 
 @pytest.fixture

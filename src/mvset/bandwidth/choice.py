@@ -76,7 +76,7 @@ class Choice:
     errors: Array
 
 
-def describes_masses(training_mass: float, masses: Array) -> bool:
+def meets_nu_condition(training_mass: float, masses: Array) -> bool:
     """The paper's condition on ν: the unshifted set holds at most α-c of the training rows (Section II-B).
 
     Where it fails the solution function says nothing about masses this high.
@@ -86,7 +86,7 @@ def describes_masses(training_mass: float, masses: Array) -> bool:
 
 def eligible_bandwidths(training_masses: Sequence[float], masses: Array) -> list[int]:
     """Indices of the candidates that meet the condition on ν; of all when none does."""
-    met = [i for i, training_mass in enumerate(training_masses) if describes_masses(training_mass, masses)]
+    met = [i for i, training_mass in enumerate(training_masses) if meets_nu_condition(training_mass, masses)]
     return met or list(range(len(training_masses)))
 
 
@@ -120,9 +120,9 @@ def widest_of_smallest(
     Only bandwidths that meet the condition on ν compete: one so narrow that it fails can pass for small because the
     mean of its offsets, which then differ by orders of magnitude between splits, holds less than the mass.
 
-    Of points all over the box, none falls into the smallest sets, which then cannot be compared
-    (`unmeasured_are_small`): the middle one is as good as any, and the caller warns. Of points drawn where the sets
-    are, none falls only into those that a very wide bandwidth does not resolve: they do not compete.
+    A set that no point of the box hits is small (`unmeasured_are_small`). Such sets cannot be ranked: the middle one
+    is taken, and the caller warns. A set that no point of importance sampling hits is one that the sampler did not
+    find: it does not compete.
     """
     eligible = eligible_bandwidths([curve.training_mass for curve in curves], curves[0].masses)
     ascending = sorted(eligible, key=lambda i: curves[i].sigma)

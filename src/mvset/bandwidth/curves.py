@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mvset.calibration.aggregation import mean_offsets
 from mvset.calibration.offsets import offset_at
 from mvset.values import ArrayValue
 from mvset.volume.measure import Volumes, VolumeSample, inside_sets, log_volumes_at, measure
@@ -133,7 +134,7 @@ def bandwidth_curve(
     scores: NDArray[np.float64],
 ) -> BandwidthCurve:
     """Curve of the nested sets of one bandwidth, from its offsets by split and rank and the scores of the sample."""
-    offsets = offset_at(split_offsets.mean(axis=0), masses)
+    offsets = offset_at(mean_offsets(split_offsets), masses)
     volumes = curve_volumes(masses, offsets, sample, scores)
     by_split = np.stack([offset_at(by_rank, masses) for by_rank in split_offsets])
     return BandwidthCurve(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mvset.bandwidth.choice import Selection, describes_masses
+from mvset.bandwidth.choice import Selection, meets_nu_condition
 from mvset.bandwidth.curves import BandwidthCurve
 from mvset.exceptions import BandwidthEdgeWarning, BandwidthWarning, MvsetWarning, VolumeWarning
 from mvset.volume.reliability import more_points, unreliable
@@ -46,7 +46,7 @@ def _all_inside(curve: BandwidthCurve, selection: Selection) -> str:
 
 def _nu_too_small(nu: float, curve: BandwidthCurve) -> str:
     """The paper's condition on ν fails. The share of outliers grows with ν about in proportion."""
-    if describes_masses(curve.training_mass, curve.masses):
+    if meets_nu_condition(curve.training_mass, curve.masses):
         return ""
     outliers, needed = 1.0 - curve.training_mass, 1.0 - float(curve.masses[0])
     proportion = min(5.0, nu / outliers) if outliers > 0 else 2.0

@@ -1,4 +1,4 @@
-"""Step 2: candidate bandwidths, from the data when the user gives none."""
+"""Candidate bandwidths, from the data when the user gives none."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
-RATIO = 2.0 ** (1.0 / 3.0)  # between neighbours: the area is flat around its minimum, a finer grid buys nothing
-_QUERIES = 1000  # rows asked for their nearest neighbour; the median of so many is good to a few percent
+RATIO = 2.0 ** (1.0 / 3.0)  # between neighbours: the volume is flat around its minimum, a finer grid gains nothing
+_QUERIES = 1000  # rows whose nearest neighbour is searched; the median of so many is known to a few percent
 _EXTENSION = 4  # candidates added at an edge, per round
 _MAX_ROUNDS = 4  # an edge moves by at most a factor RATIO ** 16 = 40
 
@@ -17,8 +17,8 @@ _MAX_ROUNDS = 4  # an edge moves by at most a factor RATIO ** 16 = 40
 def bandwidth_grid(X: NDArray[np.float64], rng: np.random.RandomState) -> NDArray[np.float64]:
     """Geometric grid from the nearest-neighbour scale of the rows to their global scale, widest first.
 
-    Below the former each row is alone in its kernel, above the latter all rows are alike. Duplicate rows are left out:
-    they say nothing about scale.
+    Below the former no kernel reaches another row, above the latter every kernel covers all rows. Duplicate rows are
+    left out: they say nothing about scale.
     """
     # Centred: some neighbour searches expand |x - y|² and lose it far from the origin.
     distinct = np.unique(X - X.mean(axis=0), axis=0)

@@ -9,10 +9,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from mvset.bandwidth.choice import RULES, Choice, Selection, SelectionRule, describes_masses, eligible_bandwidths
+from mvset.bandwidth.choice import RULES, Choice, Selection, SelectionRule, eligible_bandwidths, meets_nu_condition
 from mvset.bandwidth.curves import BandwidthCurve, bandwidth_curve
 from mvset.bandwidth.grid import extend_grid
-from mvset.calibration.aggregation import aggregate, held_out_scores
+from mvset.calibration.aggregation import aggregate, held_out_scores, mean_offsets
 from mvset.calibration.offsets import offset_at, offsets_by_rank
 from mvset.calibration.splits import Split
 from mvset.parallel import Map
@@ -58,7 +58,7 @@ class Candidate:
     @cached_property
     def offsets(self) -> Array:
         """Mean over splits of the offsets by rank."""
-        return np.asarray(self.split_offsets.mean(axis=0))
+        return mean_offsets(self.split_offsets)
 
     def membership(self, mass: float, run: Map) -> Membership:
         """Which points lie in the set of a mass."""
@@ -128,7 +128,7 @@ class BandwidthSearch:
             np.array([candidate.sigma for candidate in self.candidates]),
             self.choice.values,
             self.choice.errors,
-            np.array([describes_masses(c.report.training_mass, self.masses) for c in self.candidates], dtype=bool),
+            np.array([meets_nu_condition(c.report.training_mass, self.masses) for c in self.candidates], dtype=bool),
         )
 
     def search(self, sigmas: Array, *, extensible: bool) -> None:
@@ -231,7 +231,7 @@ class BandwidthSearch:
         for _ in range(_N_SUBSETS):
             part = np.ascontiguousarray(self.X[:, rng.choice(n_columns, _SUBSET_SIZE, replace=False)])
             sampler = VolumeSampler("auto", part, self.sampler.n_points, rng)
-            search = BandwidthSearch(part, self.splits, self.masses, sampler, self.solver, self.rule, self.run)
+            search = BandwidthSearch(part, self.splits, self.masses, sampler, self.solver, run=self.run)
             search.solve(shrink * sigmas)
             search.measure()
             subsets.append(search.curves)
@@ -243,7 +243,7 @@ class BandwidthSearch:
             )
             for i, curve in enumerate(self.curves)
         ]
-        self.choice = RULES["log_volume"](averaged, self._n_independent_splits, False)
+        self.choice = RULES[self.rule](averaged, self._n_independent_splits, False)
         self.criterion = "feature subsets"
         self.reason = (
             f"Of {len(sigmas)} bandwidths, the widest whose sets are as small as the smallest in the mean over "
@@ -253,8 +253,11 @@ class BandwidthSearch:
 
     @property
     def _sample_is_too_small(self) -> bool:
-        """Whether the largest sample allowed does not suffice to choose, and there are columns to leave out."""
-        automatic = self.sampler.method == "auto" and len(self.candidates) > 1
+        """Whether the largest sample allowed does not suffice to choose, and there are columns to leave out.
+
+        The rule of the paper has no fallback.
+        """
+        automatic = self.sampler.method == "auto" and len(self.candidates) > 1 and self.rule == "log_volume"
         return automatic and self._effective_sample_size < SUFFICIENT and self.X.shape[1] > _SUBSET_SIZE
 
     @property
@@ -268,7 +271,7 @@ class BandwidthSearch:
 
     def _last_fails(self) -> bool:
         """Whether the last candidate fails the condition on ν where an earlier one met it."""
-        met = [describes_masses(candidate.report.training_mass, self.masses) for candidate in self.candidates]
+        met = [meets_nu_condition(candidate.report.training_mass, self.masses) for candidate in self.candidates]
         return any(met) and not met[-1]
 
 

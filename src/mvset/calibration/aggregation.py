@@ -1,8 +1,7 @@
-r"""The mean of the models of all splits, and the scores of the rows that each split holds out.
+r"""The mean over splits: of their solution functions, and of their offsets; and the scores of rows held out.
 
-Paper: Section II-D, Fig. 3, :math:`F^B = \frac1B \sum_b (f_b - \hat\rho^b)`. The mean is itself one kernel expansion,
-with weights the mean of the γ_b and offset the mean of the ρ_b, so that it costs the union of the support vectors
-whatever B is.
+Paper: Section II-D, Fig. 3, :math:`F^B = \frac1B \sum_b (f_b - \hat\rho^b)`. The mean of the functions is itself one
+kernel expansion, with weights the mean of the γ_b, so that it costs the union of the support vectors whatever B is.
 """
 
 from __future__ import annotations
@@ -30,6 +29,11 @@ def aggregate(
     """Mean of the solution functions of all splits."""
     coefficients = np.mean([dual.coefficients for dual in duals], axis=0)
     return kernel_expansion(X, coefficients, sigma, single_precision=single_precision)
+
+
+def mean_offsets(split_offsets: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean over splits (rows) of the offsets by rank (columns)."""
+    return np.asarray(split_offsets.mean(axis=0))
 
 
 def held_out_scores(

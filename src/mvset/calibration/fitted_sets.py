@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mvset.calibration.aggregation import mean_offsets
 from mvset.calibration.guarantees import Guarantee
 from mvset.calibration.offsets import level_at, offset_at, offsets_by_rank, order_statistics
 from mvset.calibration.splits import Split, mean_by_row
@@ -19,7 +20,7 @@ from mvset.inference.intervals import binomial_interval
 from mvset.inference.p_values import conformal_p_values
 from mvset.inference.results import MassBand, MassInterval
 from mvset.parallel import Map
-from mvset.validation import checked_mass
+from mvset.validation import checked_share
 from mvset.values import ArrayValue, checked_array
 from mvset.volume.measure import VolumeEstimate, VolumeSample, inside_sets, measure
 
@@ -83,7 +84,7 @@ class FittedSets(ArrayValue):
         owner = type(self).__name__
         if not isinstance(self.guarantee, Guarantee) or not isinstance(self.volume_sample, VolumeSample):
             raise ValueError(f"{owner}.guarantee or .volume_sample is of the wrong type.")
-        object.__setattr__(self, "mass", checked_mass(self.mass))
+        object.__setattr__(self, "mass", checked_share(self.mass))
         object.__setattr__(self, "volume_sample", _without_points(self.volume_sample))
         log_weights = checked_array(owner, "volume_sample", self.volume_sample.log_weights, 1, infinite=True)
         for name, ndim, length in (
@@ -115,7 +116,7 @@ class FittedSets(ArrayValue):
             score=score,
             mass=mass,
             masses=masses,
-            offsets=offsets_by_rank(split_scores).mean(axis=0),
+            offsets=mean_offsets(offsets_by_rank(split_scores)),
             guarantee=Guarantee("split"),
             calibration_scores=np.sort(mean_by_row(splits, split_scores)),
             split_scores=split_scores,
@@ -161,7 +162,7 @@ class FittedSets(ArrayValue):
 
     def offset(self, mass: float | None = None) -> float:
         """Offset of the set of a mass, by default of the fitted one."""
-        mass = self.mass if mass is None else checked_mass(mass)
+        mass = self.mass if mass is None else checked_share(mass)
         if not self.can_guarantee(mass):
             raise ValueError(
                 f"{len(self.offsets)} calibration rows cannot guarantee mass={mass:g} in {self.guarantee.mode!r} mode: "
@@ -193,8 +194,11 @@ class FittedSets(ArrayValue):
         return conformal_p_values(self.calibration_scores, scores)
 
     def mass_interval(self, mass: float | None = None, confidence: float = 0.95) -> MassInterval:
-        """Interval for the true mass of a set: of the share by split and of the share of the set itself, the union."""
-        confidence = checked_mass(confidence, "confidence")
+        """Interval for the true mass of a set.
+
+        The union of two: for the share of held-out rows inside the set of their own split, and inside the averaged set.
+        """
+        confidence = checked_share(confidence, "confidence")
         self._check_calibrated("intervals of the mass")
         n_rows = len(self.calibration_scores)
         share, direct = self.share_inside(mass), self._direct_share(self.offset(mass))
@@ -203,10 +207,10 @@ class FittedSets(ArrayValue):
 
     def mass_band(self, masses: ArrayLike | None = None, confidence: float = 0.95) -> MassBand:
         """Simultaneous bounds for the true masses of the sets."""
-        confidence = checked_mass(confidence, "confidence")
+        confidence = checked_share(confidence, "confidence")
         self._check_calibrated("bands of the mass")
         if masses is None:
-            described = [m for m in np.arange(1, 100) / 100 if m > self.least_described_mass - 1e-9]
+            described = [m for m in np.arange(1, 100) / 100 if m > self.least_comparable_mass - 1e-9]
             masses = [m for m in described if self.can_guarantee(m)]
         asked = np.atleast_1d(np.asarray(masses, dtype=np.float64))
         offsets = np.array([self.offset(float(mass)) for mass in asked])
@@ -218,18 +222,18 @@ class FittedSets(ArrayValue):
 
     def drift_counter(self, mass: float | None = None, false_alarm_rate: float = 0.01) -> DriftCounter:
         """Counter of the scores of new rows, for the tests of drift against the calibration rows."""
-        rate = checked_mass(false_alarm_rate, "false_alarm_rate")
+        rate = checked_share(false_alarm_rate, "false_alarm_rate")
         self._check_calibrated("drift tests")
-        cap = np.inf if self.guarantee.reserves_rows else self.offset(self.least_described_mass)
+        cap = np.inf if self.guarantee.reserves_rows else self.offset(self.least_comparable_mass)
         return DriftCounter(self.calibration_scores, self.offset(mass), self.share_inside(mass), cap, rate)
 
     def share_inside(self, mass: float | None = None) -> float:
-        """Share of the calibration rows inside; of rows held out, inside the set of their split.
+        """Share of the calibration rows inside: of held-out rows, inside the set of their own split.
 
-        Where the rows that a split holds out are too few to resolve the mass, none can be outside the set of its split:
-        then the share inside the set itself.
+        If a split holds out too few rows to resolve the mass, its own set contains all of them. The share is then that
+        inside the averaged set.
         """
-        mass = self.mass if mass is None else checked_mass(mass)
+        mass = self.mass if mass is None else checked_share(mass)
         n_splits, n_held_out = self.split_scores.shape
         if n_splits == 0 or mass > 1.0 - 1.0 / n_held_out:
             return self._direct_share(self.offset(mass))
@@ -237,13 +241,13 @@ class FittedSets(ArrayValue):
         return float(np.mean(self.split_scores >= np.reshape(offsets, (-1, 1))))
 
     @cached_property
-    def least_described_mass(self) -> float:
+    def least_comparable_mass(self) -> float:
         """Least mass from which on the calibration scores have the distribution of the scores of new rows.
 
-        Zero with reserved rows. In "split" mode the inside of the sets may be a plateau, of another height in every
-        split: there a score says which models gave it, not where the row is. Then the share of rows inside the set of
-        their split and the share inside the set itself differ by more than twice their standard error. The last mass
-        if they never agree.
+        Zero with reserved rows. In "split" mode the score may be flat inside the sets, at another height in every
+        split: there scores differ between models more than between rows. Then the share of rows inside the set of their
+        own split and the share inside the averaged set differ by more than twice their standard error. The last mass if
+        they never agree.
         """
         if self.guarantee.reserves_rows:
             return 0.0

@@ -18,9 +18,10 @@ _ROUNDING = 1e-12  # np.linspace(0, 1, 101)[15] is 0.15, and must mean fifteen o
 def offsets_by_rank(held_out_scores: ArrayLike) -> NDArray[np.float64]:
     """Offset that holds the k best held-out scores, for k = 1…m, with one row per split.
 
-    The upper end s_k of the interval of offsets is too high for new rows, which fall below it with probability
-    1 - k/(m+1); the lower end is too low. For k = m there is no lower end, and s_m is the offset. Rows repeated many
-    times have offsets equal to their own score up to the order of a sum: the slack keeps them inside.
+    The middle of the interval (s_{k+1}, s_k]. On one split a new row lies above s_k with probability k/(m+1), and above
+    the middle with about (k+1/2)/(m+1), a little less than k/m; the mean over ten splits raises both, and the middle is
+    then right (docs/method.md). For k = m there is no lower end, and s_m is the offset. Rows repeated many times have
+    offsets equal to their own score up to rounding: the slack keeps them inside.
     """
     descending = -np.sort(-np.atleast_2d(np.asarray(held_out_scores, dtype=np.float64)), axis=1)
     middle = np.hstack([0.5 * (descending[:, :-1] + descending[:, 1:]), descending[:, -1:]])

@@ -29,8 +29,8 @@ def random_splits(n_rows: int, n_splits: int, test_size: float, rng: np.random.R
     """Draw B random splits of equal sizes that hold out each row equally often, up to one.
 
     Paper: first line of the loop over b in Fig. 3; 80 % train and 20 % held out in its experiments. Difference: its
-    splits are independent. Each of ours is the same uniform draw, but together they are balanced, which takes away the
-    luck of how often a row happened to calibrate: ten balanced splits vary about as little as fifty independent ones.
+    splits are independent. Each of ours is the same uniform draw, but together they are balanced: all rows calibrate
+    equally often. Ten balanced splits vary about as little as fifty independent ones.
     """
     n_held_out = int(np.ceil(test_size * n_rows))
     if not can_split(n_rows, test_size):
@@ -43,7 +43,7 @@ def random_splits(n_rows: int, n_splits: int, test_size: float, rng: np.random.R
     splits = []
     for _ in range(n_splits):
         if len(waiting) < n_held_out:
-            # A new round; who still waits from the last one goes first, and in the new one last.
+            # A new round: rows left over from the last one come first, and are drawn last in the new one.
             drawn = rng.permutation(n_rows)
             again = np.isin(drawn, waiting)
             waiting = np.concatenate([waiting, drawn[~again], drawn[again]])

@@ -31,10 +31,10 @@ def export_command(
         import numpy as np
 
         from mvset import to_onnx
-        from mvset.files.atomic import written_aside
+        from mvset.files.atomic import atomic_write
 
         check_output(onnx, model)
         graph = to_onnx(load_model(model), dtype=np.float32 if float32 else np.float64)
-        with written_aside(onnx) as aside:
+        with atomic_write(onnx) as aside:
             aside.write_bytes(graph.SerializeToString())
         typer.echo(onnx)

@@ -56,7 +56,7 @@ def fit_command(
     require_package("pyarrow", "cli", "Reading tables needs one more package")
     with exit_on_error(ValueError, on_interrupt="Nothing was written."):
         from mvset import MinimumVolumeSet, save
-        from mvset.estimators.pipeline import FittedModel
+        from mvset.estimators.model_parts import ModelParts
         from mvset.exceptions import BandwidthEdgeWarning, ConstantColumnWarning
         from mvset.tables.fitting import fit_table
         from mvset.tables.sources import table_files
@@ -79,7 +79,7 @@ def fit_command(
                 on_fit=lambda done, total: bar.reach("fitting", done, total),
             )
         save(fitted.model, out)
-        model = FittedModel.of(fitted.model)
+        model = ModelParts.of(fitted.model)
         rows = {"rows": fitted.n_rows, "rows_used": fitted.n_used, "rows_dropped": fitted.n_dropped}
         if as_json:
             print_json({"model": str(out), **rows, **json_summary(model)})

@@ -60,22 +60,22 @@ def load_model(path: Path) -> Any:
     from sklearn.exceptions import NotFittedError
 
     from mvset import load
-    from mvset.estimators.pipeline import FittedModel
+    from mvset.estimators.model_parts import ModelParts
     from mvset.exceptions import ModelFileError
 
     model = load(path)
     try:
-        FittedModel.of_minimum_volume_set(model)
+        ModelParts.of_minimum_volume_set(model)
     except (TypeError, NotFittedError) as error:
         raise ModelFileError(f"{path}: {error}") from None
     return model
 
 
 def load_fitted(path: Path, jobs: int = -1) -> Any:
-    """Load a model file as a FittedModel, to run on `jobs` threads."""
-    from mvset.estimators.pipeline import FittedModel
+    """Load a model file as a ModelParts, to run on `jobs` threads."""
+    from mvset.estimators.model_parts import ModelParts
 
-    model = FittedModel.of(load_model(path))
+    model = ModelParts.of(load_model(path))
     model.estimator.n_jobs = jobs
     return model
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from mvset.files.json import finite
+from mvset.files.finite_json import finite
 
 _WIDE = 200  # characters per line when stdout is not a terminal
 

@@ -49,7 +49,7 @@ def report_command(
     require_package("plotly", "report", "The report needs more packages")
     require_package("jinja2", "report", "The report needs more packages")
     with exit_on_error(ValueError, on_interrupt="Nothing was written."):
-        from mvset.files.atomic import written_aside
+        from mvset.files.atomic import atomic_write
         from mvset.report.page import render_page
         from mvset.report.write import report_survey
         from mvset.tables.scoring import score_table
@@ -63,6 +63,6 @@ def report_command(
             bar.describe("drawing")
             title = ", ".join(Path(name).name for name in tables)
             page = render_page(fitted, survey.result(), title=title, n_dropped=reader.n_dropped)
-        with written_aside(out) as aside:
+        with atomic_write(out) as aside:
             aside.write_text(page, encoding="utf-8")
         typer.echo(out)

@@ -13,7 +13,7 @@ from mvset.calibration.fitted_sets import FittedSets
 from mvset.inference.monitor import DriftMonitor
 from mvset.inference.p_values import detect_outliers
 from mvset.inference.results import Detection, DriftReport, MassBand, MassInterval
-from mvset.validation import checked_mass
+from mvset.validation import checked_share
 
 Array = NDArray[np.float64]
 
@@ -160,7 +160,7 @@ class InferenceMethods:
         >>> model.detect(batch, fdr=0.1).flagged.nonzero()[0]
         array([90, 91, 92, 93, 94, 95, 96, 97, 98, 99])
         """
-        fdr = checked_mass(fdr, "fdr")
+        fdr = checked_share(fdr, "fdr")
         return detect_outliers(self.p_value(X), fdr)
 
     def check_drift(self, X: Any, *, mass: float | None = None, false_alarm_rate: float = 0.01) -> DriftReport:
@@ -227,7 +227,7 @@ class InferenceMethods:
         >>> monitor.update(two_moons(200, random_state=1)), monitor.update(two_moons(200, noise=0.4, random_state=2))
         (False, True)
         """
-        rate = checked_mass(false_alarm_rate, "false_alarm_rate")
+        rate = checked_share(false_alarm_rate, "false_alarm_rate")
         check_is_fitted(self, "sets_")
         sets = self.sets_
         return DriftMonitor(

@@ -1,4 +1,8 @@
-"""The estimator of the paper. Its `fit` reads as the paper's algorithm."""
+"""The estimator of the paper: `fit` reserves rows, splits, searches the bandwidth and calibrates the set chosen.
+
+The loops of Fig. 3 over bandwidths and splits are in `bandwidth/search.py`; that over masses is a table of offsets by
+rank, `calibration/offsets.py`.
+"""
 
 from __future__ import annotations
 
@@ -62,12 +66,13 @@ class MinimumVolumeSet(SetEstimator):
     test_size : float, default=0.2
         Share of the rows held out in each split to set the offset.
     calibration : {"split", "conformal", "pac"}, default="split"
-        What is guaranteed about the mass. "split", the paper's mean of held-out offsets, is right on average and
-        guarantees nothing for finite samples. "conformal" reserves a calibration set that nothing else uses: a new row
-        falls inside with probability `mass` at least, whatever the distribution, over draws of all rows (marginal
-        coverage). "pac" also reserves one: with probability `confidence` over draws of it, the true mass of the set is
-        at least `mass` (coverage conditional on the rows). Both cost volume, and raise an error where the rows are too
-        few. A scaler fitted to the same rows has used the reserved ones: for an exact guarantee fit it to others.
+        What is guaranteed about the mass. "split", the paper's mean of held-out offsets, is right on average over
+        several splits and guarantees nothing for finite samples. "conformal" reserves a calibration set that nothing
+        else uses: a new row falls inside with probability `mass` at least, whatever the distribution, over draws of all
+        rows (marginal coverage). "pac" also reserves one: with probability `confidence` over draws of it, the true mass
+        of the set is at least `mass` (coverage conditional on the rows). Both cost volume, and raise an error where the
+        rows are too few. A scaler fitted to the same rows has used the reserved ones: for an exact guarantee fit it to
+        others.
     confidence : float, default=0.95
         Confidence of the "pac" guarantee.
     calibration_size : float, default=0.5
@@ -256,15 +261,16 @@ class MinimumVolumeSet(SetEstimator):
         sigmas = bandwidth_grid(X, rng) if automatic else candidate_sigmas(self.sigma)
         solver = Solver(self.nu, self.tol, self.max_iter)
         with thread_map(self.n_jobs) as run:
+            # Fig. 3: for every bandwidth and split the dual and the offsets; the mass-volume curves; σ_opt.
             search = BandwidthSearch(X, splits, masses, sampler, solver, self.selection, run, self.verbose)
             search.search(sigmas, extensible=automatic)
-            # The set chosen, once more in full precision.
+            # Fig. 3, last line: F^B at σ_opt, evaluated in full precision.
             sigma, duals, training_mass = search.best.sigma, search.best.duals, search.best.report.training_mass
             function = aggregate(X, duals, sigma)
             split_scores = held_out_scores(X, splits, duals, sigma, run)
             sample_scores = function(search.sample.points, run)
             reserved_scores = None if reserved is None else function(reserved, run)
-        curves = search.curves
+        curves = list(search.curves)
         curves[search.choice.best] = bandwidth_curve(
             sigma, training_mass, offsets_by_rank(split_scores), masses, search.sample, sample_scores
         )

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mvset.exceptions import MvsetWarning
 from mvset.experiments.plan import Config, Plan, Row, Task, Value
-from mvset.files.atomic import written_aside
+from mvset.files.atomic import atomic_write
 from mvset.version import __version__
 
 _STAMP = "mvset"  # name of the column with the version that computed a row
@@ -58,7 +58,7 @@ class RowFile:
         self._header = list(rows[0])
         self._lines[_as_read(task.values())] = [[_text(value) for value in row.values()] for row in rows]
         lines = [line for key in sorted(self._lines) for line in self._lines[key]]
-        with written_aside(self.path) as aside, aside.open("w", newline="", encoding="utf-8") as out:
+        with atomic_write(self.path) as aside, aside.open("w", newline="", encoding="utf-8") as out:
             csv.writer(out, lineterminator="\n").writerows([self._header, *lines])
 
     def _read(self) -> None:

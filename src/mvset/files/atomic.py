@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 @contextmanager
-def written_aside(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """A temporary path in the same folder, renamed to `path` on success and deleted on failure.
 
     A symbolic link is kept, and its target replaced. Anything but a regular file, such as a device, is an error.

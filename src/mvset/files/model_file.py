@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 
 from mvset.estimators.pipeline import as_pipeline
 from mvset.exceptions import ModelFileError, ModelFileWarning
-from mvset.files.atomic import written_aside
+from mvset.files.atomic import atomic_write
 from mvset.inference.monitor import DriftMonitor
 from mvset.version import __version__
 
@@ -75,7 +75,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     content = io.BytesIO(_skops_io().dumps(model, compression=zipfile.ZIP_DEFLATED))
     with zipfile.ZipFile(content, "a") as archive:
         archive.writestr(_NOTE, json.dumps({"format": _FORMAT, **_versions()}))
-    with written_aside(Path(path)) as aside:
+    with atomic_write(Path(path)) as aside:
         aside.write_bytes(content.getvalue())
 
 
@@ -87,8 +87,9 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
     path : str or path-like
         The file.
     trusted : sequence of str, default=()
-        Names of further types that the file may hold, for detectors and transformers of other libraries. A file with a
-        type that neither this library, nor scikit-learn or numpy as skops knows them, accounts for is refused by name.
+        Names of further types that the file may hold, for detectors and transformers of other libraries. Types of
+        this library, and those of scikit-learn and numpy that skops knows, are trusted; a file with any other type is
+        refused with the name of the type.
 
     Returns
     -------

@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from mvset.calibration.fitted_sets import FittedSets
-from mvset.estimators.pipeline import FittedModel
+from mvset.estimators.model_parts import ModelParts
 from mvset.svm.compiled import scaled_columns
 from mvset.version import __version__
 
@@ -68,7 +68,7 @@ def to_onnx(model: Any, *, dtype: DTypeLike = np.float64) -> ModelProto:
 
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise ValueError(f"dtype must be numpy.float32 or numpy.float64; got {dtype!r}.")
-    fitted = FittedModel.of_minimum_volume_set(model)
+    fitted = ModelParts.of_minimum_volume_set(model)
     sets, names, graph = fitted.sets, fitted.feature_names, _Graph()
     x = graph.add("Cast", "X", to=TensorProto.DOUBLE)
     if fitted.before is not None:

@@ -121,8 +121,8 @@ class DriftMonitor:
     def _start_bet(self) -> None:
         """Bet a share 1/(j (j+1)) of the capital from batch j on; the rest waits for later batches.
 
-        Beyond the limit two bets become one: the older of the two that started at most alike, relative to their age,
-        leaves its capital to the younger. Moving capital between bets keeps the martingale one.
+        Beyond the limit, the two neighbouring bets whose ages have the ratio closest to one are merged: the older
+        leaves its capital to the younger. Capital may be moved between bets: the sum stays a martingale.
         """
         j = self.n_batches_
         self._starts = np.append(self._starts, j)

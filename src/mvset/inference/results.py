@@ -97,7 +97,7 @@ class DriftReport:
     drifted : bool
         Whether one of the two tests rejects at half the false-alarm rate. Without drift this happens at that rate at
         most, over draws of the calibration rows *and* the batch: for one batch after the other use a
-        :class:`DriftMonitor`, since unlucky calibration rows stay so.
+        :class:`DriftMonitor`, because an unrepresentative calibration set biases every later test.
     n_rows : int
         Rows of the batch.
     n_outside : int

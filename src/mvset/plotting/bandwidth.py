@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mvset.estimators.pipeline import FittedModel
+from mvset.estimators.model_parts import ModelParts
 from mvset.plotting import palette
 from mvset.plotting.axes import BAND_OPACITY, axes_to_draw_on, is_wide, round_bandwidths, tidy
 from mvset.summaries.bandwidths import VOLUME_LABEL, BandwidthComparison, is_measured
@@ -92,7 +92,7 @@ class BandwidthDisplay:
         >>> BandwidthDisplay.from_estimator(model).sigmas
         array([0.1, 0.2, 0.4])
         """
-        fitted = FittedModel.of(estimator).estimator
+        fitted = ModelParts.of(estimator).estimator
         if not hasattr(fitted, "selection_"):
             raise TypeError(f"{type(fitted).__name__} does not select a bandwidth by volume: nothing to draw.")
         compared = BandwidthComparison.of(fitted.selection_)
@@ -199,7 +199,9 @@ class BandwidthDisplay:
         if self.chosen is not None:
             self._mark_choice(ax, sigmas, values)
         if len(values):
-            self._set_limits(ax, values, int(np.argmin(np.where(eligible, values, np.inf))))
+            least = int(np.argmin(np.where(eligible, values, np.inf)))
+            ax.axhline(values[least], color=palette.FAINT, linewidth=0.8, linestyle=":", zorder=0)
+            self._set_limits(ax, values, least)
         ax.set_xscale("log")
         round_bandwidths(ax.xaxis, sigmas)
         tidy(ax, xlabel="bandwidth σ", ylabel=self.value_label, title=self.title)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mvset.estimators.pipeline import FittedModel
+from mvset.estimators.model_parts import ModelParts
 from mvset.inference.results import MassBand
 from mvset.plotting import palette
 from mvset.plotting.axes import BAND_OPACITY, axes_to_draw_on, percent, tidy
@@ -113,7 +113,7 @@ class LevelHistogramDisplay:
         >>> bool((display.levels == model.level(X_new)).all())
         True
         """
-        model = FittedModel.of(estimator)
+        model = ModelParts.of(estimator)
         sets, n_calibration = model.sets, len(model.sets.calibration_scores)
         return cls.from_predictions(
             sets.level(model.scores(X)),

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from mvset.estimators.pipeline import FittedModel
+from mvset.estimators.model_parts import ModelParts
 from mvset.metrics.detectors import input_format
 from mvset.plotting.axes import axes_to_draw_on, percent, plain, tidy
 from mvset.plotting.shades import BAND_BORDER, BORDER, LEGEND_WIDTH, draw_borders, draw_legend, draw_rows, draw_shades
 from mvset.summaries.masses import CONTOUR_MASSES, masses_around
 from mvset.summaries.slices import Slice, anchor, column_pairs, slice_through
-from mvset.validation import checked_mass
+from mvset.validation import checked_share
 
 Array = NDArray[np.float64]
 
@@ -135,7 +135,7 @@ class LevelSetDisplay:
         >>> bool((display.inside == (model.predict(X) == 1)).all())
         True
         """
-        model = FittedModel.of(estimator)
+        model = ModelParts.of(estimator)
         sets, names = model.sets, model.feature_names
         inside = model.scores(X) >= sets.offset()
         rows = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan")
@@ -147,7 +147,7 @@ class LevelSetDisplay:
         )
         offsets = np.array([sets.offset(float(mass)) for mass in drawn])
 
-        around = [sets.offset(mass) for mass in masses_around(sets, checked_mass(confidence, "confidence"))]
+        around = [sets.offset(mass) for mass in masses_around(sets, checked_share(confidence, "confidence"))]
 
         def score(points: Array) -> Array:
             return model.scores(as_input(points))

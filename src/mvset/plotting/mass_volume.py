@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mvset.estimators.pipeline import FittedModel
-from mvset.metrics.curves import mass_volume_curve
+from mvset.estimators.model_parts import ModelParts
+from mvset.metrics.detector_curves import mass_volume_curve
 from mvset.plotting import palette
 from mvset.plotting.axes import BAND_OPACITY, axes_to_draw_on, is_wide, measured_range, percent, tidy
 from mvset.summaries.masses import TAIL, fitted_curve, tail_masses
-from mvset.validation import checked_mass
+from mvset.validation import checked_share
 
 Array = NDArray[np.float64]
 
@@ -124,11 +124,11 @@ class MassVolumeDisplay:
         >>> bool(display.volumes[1] == model.volume_.value)
         True
         """
-        confidence = checked_mass(confidence, "confidence")
+        confidence = checked_share(confidence, "confidence")
         last = estimator[-1] if hasattr(estimator, "steps") else estimator
         numbers: dict[str, Any]
         if X is None:
-            model = FittedModel.of(estimator)
+            model = ModelParts.of(estimator)
             asked = tail_masses(model.sets) if masses is None else np.atleast_1d(np.asarray(masses, dtype=np.float64))
             unit = "" if model.before is None else " (of the transformed columns)"
             numbers = {**fitted_curve(model.sets, asked, confidence), "volume_label": f"volume{unit}"}

@@ -132,8 +132,10 @@ def bandwidth_figure(numbers: ReportNumbers) -> go.Figure:
     figure.update_xaxes(type="log", dtick="D2")
     compared = tried.values[tried.eligible] if tried.eligible.any() else tried.values
     if len(compared):
-        least, top = compared.min(), min(tried.values.max(), 4.0 * compared.min())
-        figure.update_yaxes(range=[least - 0.25 * (top - least), 1.05 * top])
+        least = float(compared.min())
+        height = min(float(tried.values.max()) - least, 0.6 * least) or 0.1 * least
+        figure.add_hline(y=least, line={"color": palette.FAINT, "width": 1, "dash": "dot"})
+        figure.update_yaxes(range=[least - 0.25 * height, least + 1.05 * height])
     return figure
 
 

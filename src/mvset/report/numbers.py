@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from mvset.estimators.pipeline import FittedModel
+from mvset.estimators.model_parts import ModelParts
 from mvset.summaries.bandwidths import BandwidthComparison
 from mvset.summaries.bars import chance_heights
 from mvset.summaries.masses import fitted_curve
@@ -33,7 +33,7 @@ _MAX_MARGIN = 1.5  # around the rows inside: rows further out are drawn on the e
 class ReportNumbers:
     """All numbers of the report."""
 
-    model: FittedModel
+    model: ModelParts
     survey: SurveyResult
     masses: Array  # positions of the slider
     offsets: Array  # offsets of their sets
@@ -50,12 +50,12 @@ class ReportNumbers:
         return int(np.abs(self.masses - self.survey.mass).argmin())
 
 
-def slider_masses(model: FittedModel, mass: float) -> list[float]:
+def slider_masses(model: ModelParts, mass: float) -> list[float]:
     """Positions of the slider: masses from 0.60 to 0.995 that the model can guarantee, and the requested one."""
     return sorted(model.sets.guaranteed([*{*_STEPS, float(model.sets.mass), float(mass)}]).tolist())
 
 
-def report_numbers(model: FittedModel, survey: SurveyResult) -> ReportNumbers:
+def report_numbers(model: ModelParts, survey: SurveyResult) -> ReportNumbers:
     """Compute all numbers from the model and the summary of the table."""
     masses = survey.masses
     volumes = [model.sets.volume(mass) for mass in masses]
@@ -73,7 +73,7 @@ def report_numbers(model: FittedModel, survey: SurveyResult) -> ReportNumbers:
     )
 
 
-def _chance_shares(model: FittedModel, survey: SurveyResult) -> tuple[Array, Array]:
+def _chance_shares(model: ModelParts, survey: SurveyResult) -> tuple[Array, Array]:
     """Pointwise bounds for the share of rows in each bar, given the sampling error of rows and calibration rows."""
     low, high = chance_heights(survey.drift.n_rows, LEVEL_EDGES, len(model.sets.calibration_scores), CONFIDENCE)
     return low * np.diff(LEVEL_EDGES), high * np.diff(LEVEL_EDGES)
@@ -89,7 +89,7 @@ def interpolated_levels(numbers: ReportNumbers, scores: Array) -> Array:
     return np.asarray(np.interp(distances, knots, np.concatenate([[masses[0] - 0.2], masses, [1.2]])))
 
 
-def _projections(model: FittedModel, survey: SurveyResult) -> list[Slice]:
+def _projections(model: ModelParts, survey: SurveyResult) -> list[Slice]:
     """Projections of the nested sets on pairs of columns, one panel each."""
     drawn = _DrawnRows.of(model, survey)
     if len(drawn.names) == 1:
@@ -101,14 +101,14 @@ def _projections(model: FittedModel, survey: SurveyResult) -> list[Slice]:
 class _DrawnRows:
     """The sampled rows, before and after the preprocessing steps of the model."""
 
-    model: FittedModel
+    model: ModelParts
     names: list[str]  # of the columns of `rows`
     rows: Array  # in the units of the panels
     prepared: Array  # as the estimator receives them
     inside: NDArray[np.bool_]  # whether each row lies in the largest set; all True if none does
 
     @classmethod
-    def of(cls, model: FittedModel, survey: SurveyResult) -> _DrawnRows:
+    def of(cls, model: ModelParts, survey: SurveyResult) -> _DrawnRows:
         """The sample of a survey; in transformed columns if these do not correspond to those of the table."""
         rows, names = survey.sample.rows, model.feature_names
         prepared = np.asarray(model.prepared(rows))

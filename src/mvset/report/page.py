@@ -12,7 +12,7 @@ import numpy as np
 import plotly.offline
 import sklearn
 
-from mvset.estimators.pipeline import FittedModel
+from mvset.estimators.model_parts import ModelParts
 from mvset.plotting import palette
 from mvset.report.figures import bandwidth_figure, level_figure, level_set_figure, mass_volume_figure
 from mvset.report.numbers import ReportNumbers, report_numbers
@@ -24,7 +24,7 @@ _MAX_EXPLANATIONS = 3  # features named per row
 _MIN_SHARE = 0.05  # of the squared distance, for features after the first
 
 
-def render_page(model: FittedModel, survey: SurveyResult, *, title: str = "", n_dropped: int = 0) -> str:
+def render_page(model: ModelParts, survey: SurveyResult, *, title: str = "", n_dropped: int = 0) -> str:
     """The HTML of the report."""
     numbers = report_numbers(model, survey)
     figures = {

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from mvset.estimators.pipeline import FittedModel
-from mvset.files.atomic import written_aside
+from mvset.estimators.model_parts import ModelParts
+from mvset.files.atomic import atomic_write
 from mvset.report.numbers import slider_masses
 from mvset.summaries.survey import Survey
-from mvset.validation import checked_mass
+from mvset.validation import checked_share
 
 _N_SAMPLED = 1500  # rows drawn in the figures
 _N_UNUSUAL = 12  # rows listed
 
 
-def report_survey(model: FittedModel, mass: float) -> Survey:
+def report_survey(model: ModelParts, mass: float) -> Survey:
     """A survey that collects what the report needs; add all rows to it."""
     return Survey(model, mass, masses=slider_masses(model, mass), n_unusual=_N_UNUSUAL, n_sampled=_N_SAMPLED)
 
@@ -61,9 +61,9 @@ def write_report(
         from mvset.report.page import render_page
     except ModuleNotFoundError as missing:
         raise ImportError("The report needs more packages: pip install 'mvset[report]'") from missing
-    fitted = FittedModel.of_minimum_volume_set(model)
-    survey = report_survey(fitted, fitted.sets.mass if mass is None else checked_mass(mass))
+    fitted = ModelParts.of_minimum_volume_set(model)
+    survey = report_survey(fitted, fitted.sets.mass if mass is None else checked_share(mass))
     scored, rows = survey.score(X), check_array(X, dtype=np.float64)
     survey.add(rows, scored, np.arange(len(rows)), lambda selected: [{} for _ in selected])
-    with written_aside(Path(path)) as aside:
+    with atomic_write(Path(path)) as aside:
         aside.write_text(render_page(fitted, survey.result(), title=title), encoding="utf-8")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mvset.estimators.pipeline import FittedModel
+from mvset.estimators.model_parts import ModelParts
 from mvset.inference.results import DriftReport
 from mvset.summaries.row_sample import RowSample
 
@@ -94,7 +94,7 @@ class Survey:
 
     def __init__(
         self,
-        model: FittedModel,
+        model: ModelParts,
         mass: float,
         *,
         masses: Sequence[float] = (),

@@ -23,6 +23,8 @@ from numba import njit, types
 from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
+from mvset.exceptions import MvsetWarning
+
 _f32 = np.float32
 
 
@@ -47,6 +49,7 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
         warnings.warn(
             "numba cannot keep compiled kernels on disk, so every process compiles them again: set NUMBA_CACHE_DIR to "
             "a folder that can be written.",
+            MvsetWarning,
             stacklevel=2,
         )
         compiled = njit(**options)(function)

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from mvset.files.atomic import written_aside
-from mvset.files.json import finite
+from mvset.files.atomic import atomic_write
+from mvset.files.finite_json import finite
 from mvset.tables.errors import TableError
 
 Write = Callable[[pa.RecordBatch], None]
@@ -28,7 +28,7 @@ def table_writer(path: Path, schema: pa.Schema) -> Iterator[Write]:
     if open_writer in (_csv, _ndjson):
         _check_textual(path, schema)
     try:
-        with written_aside(path) as aside, open_writer(aside, schema) as write:
+        with atomic_write(path) as aside, open_writer(aside, schema) as write:
             yield write
     except pa.ArrowException as error:
         raise TableError(f"{path} cannot be written: {str(error).splitlines()[0].rstrip('.')}.") from None

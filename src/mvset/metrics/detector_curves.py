@@ -13,7 +13,7 @@ from sklearn.utils import check_array, check_random_state
 from mvset.bandwidth.curves import MassVolumeCurve, curve_fields, curve_volumes, mass_grid, mean_over
 from mvset.calibration.offsets import offset_at, offsets_by_rank
 from mvset.metrics.detectors import check_row_by_row, input_format, score_function
-from mvset.validation import check_extent, checked_mass
+from mvset.validation import check_extent, checked_share
 from mvset.values import ArrayValue
 from mvset.volume.measure import VolumeSample, log_volumes_at
 from mvset.volume.reliability import warn_if_unreliable
@@ -88,7 +88,7 @@ def mass_volume_curve(
     """
     measured = _measured(scorer, X, masses, volume, n_points, random_state)
     _warn_if_unreliable(measured)
-    lower, upper = _band(measured, checked_mass(confidence, "confidence"))
+    lower, upper = _band(measured, checked_share(confidence, "confidence"))
     return MassVolumeCurve(**measured.fields, lower=lower, upper=upper)
 
 
@@ -250,7 +250,7 @@ def excess_mass_curve(
     for resampled in _smoothed_bootstrap(measured):
         mass = 1.0 - np.searchsorted(resampled, ascending, side="left") / len(resampled)
         deviations.append(np.abs(excess(mass, grid) - curve).max())
-    width = float(np.quantile(deviations, checked_mass(confidence, "confidence")))
+    width = float(np.quantile(deviations, checked_share(confidence, "confidence")))
     return ExcessMassCurve(
         thresholds=grid,
         excess_masses=curve,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 
-from mvset.files.json import finite
+from mvset.files.finite_json import finite
 
 
 def test_nested_nan_and_infinity_are_null():

@@ -1,0 +1,123 @@
+"""A fitted model taken apart: the steps before the nested sets, and the estimator of the sets."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import pipeline as sklearn_pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from mvset.calibration.fitted_sets import FittedSets
+from mvset.estimators.base import SetEstimator
+from mvset.estimators.minimum_volume_set import MinimumVolumeSet
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ModelParts:
+    """The parts of a fitted model: the steps before the nested sets, if any, and the estimator of the sets.
+
+    Arrays are taken to have the columns of the fit, in that order: the parts are copies without feature names, so that
+    scikit-learn does not warn about arrays where it has seen a table. Tables go to the model itself.
+    """
+
+    model: Any
+    before: sklearn_pipeline.Pipeline | None
+    estimator: Any
+    feature_names: list[str]  # of the table; x0, x1, … if it had none
+    prepared_names: list[str]  # of the columns that the nested sets see
+
+    @classmethod
+    def of(cls, model: Any) -> ModelParts:
+        """Take a model apart; refuse one that does not end in nested sets."""
+        estimator = _last_step(model)
+        if not isinstance(estimator, SetEstimator):
+            raise TypeError(
+                f"A fitted MinimumVolumeSet is needed, or a Pipeline that ends in one; got {type(estimator).__name__}."
+            )
+        check_is_fitted(model)
+        steps = model.steps[:-1] if isinstance(model, sklearn_pipeline.Pipeline) else []
+        steps = [(name, step) for name, step in steps if step not in (None, "passthrough")]
+        before = sklearn_pipeline.Pipeline(steps) if steps else None
+        names = _feature_names(before or estimator)
+        prepared_names = names if before is None else _prepared_names(before, names, estimator.n_features_in_)
+        nameless = [(name, _without_names(step)) for name, step in steps]
+        return cls(
+            model,
+            sklearn_pipeline.Pipeline(nameless) if nameless else None,
+            _without_names(estimator),
+            names,
+            prepared_names,
+        )
+
+    @classmethod
+    def of_minimum_volume_set(cls, model: Any) -> ModelParts:
+        """The same, for those who need all answers of a MinimumVolumeSet."""
+        estimator = _last_step(model)
+        if not isinstance(estimator, MinimumVolumeSet):
+            raise TypeError(
+                f"A MinimumVolumeSet is needed, alone or at the end of a Pipeline; got {type(estimator).__name__}."
+            )
+        return cls.of(model)
+
+    @property
+    def sets(self) -> FittedSets:
+        """The nested sets."""
+        return self.estimator.sets_  # type: ignore[no-any-return]
+
+    def prepared(self, X: Any) -> Any:
+        """Rows as the nested sets take them."""
+        if self.before is None:
+            return X
+        return (self.model[:-1] if hasattr(X, "columns") else self.before).transform(X)
+
+    def scores(self, X: Any) -> Array:
+        """Scores of rows of the table."""
+        if hasattr(X, "columns"):
+            return np.asarray(self.model.score_samples(X))
+        return np.asarray(self.estimator.score_samples(self.prepared(X)))
+
+    def restored(self, moved: Array, rows: Array) -> Array | None:
+        """Points among the prepared rows as rows of the table; None if the steps cannot give `rows` themselves back.
+
+        Some steps lose information, and some have an inverse that does nothing.
+        """
+        if self.before is None:
+            return moved
+        if self.prepared_names != self.feature_names or not hasattr(self.before, "inverse_transform"):
+            return None
+        try:
+            returned = np.asarray(self.before.inverse_transform(self.before.transform(rows)))
+        except ValueError:  # imputers cannot
+            return None
+        exact = returned.shape == rows.shape and np.allclose(returned, rows, rtol=1e-6, atol=1e-6 * np.abs(rows).max())
+        return np.asarray(self.before.inverse_transform(moved)) if exact else None
+
+
+def _last_step(model: Any) -> Any:
+    return model[-1] if isinstance(model, sklearn_pipeline.Pipeline) else model
+
+
+def _feature_names(first: Any) -> list[str]:
+    names = getattr(first, "feature_names_in_", None)
+    return [f"x{i}" for i in range(first.n_features_in_)] if names is None else [str(name) for name in names]
+
+
+def _prepared_names(before: sklearn_pipeline.Pipeline, names: list[str], n_columns: int) -> list[str]:
+    """Names of the columns that the nested sets see; those of the table if a step names none."""
+    try:
+        return [str(name) for name in before.get_feature_names_out()]
+    except AttributeError:  # a FunctionTransformer, say
+        return names if n_columns == len(names) else [f"x{i}" for i in range(n_columns)]
+
+
+def _without_names(step: Any) -> Any:
+    """A shallow copy of a fitted step that knows no feature names."""
+    nameless = copy.copy(step)
+    vars(nameless).pop("feature_names_in_", None)
+    return nameless
