@@ -19,6 +19,7 @@ from sklearn.neighbors import LocalOutlierFactor
 from sklearn.svm import OneClassSVM
 
 from mvset import MinimumVolumeSet
+from mvset.exceptions import TooFewRowsError
 from tables import split
 
 N_SEEDS = 20
@@ -39,9 +40,7 @@ def masses(path, seed):
     for method in METHODS.values():
         try:
             found.append(np.mean(method(seed).fit(X).predict(test[labels == 0]) == 1))
-        except ValueError as error:
-            if "too few to promise" not in str(error):
-                raise
+        except TooFewRowsError:
             found.append(np.nan)
     return len(X), X.shape[1], found
 

@@ -17,8 +17,9 @@ def test_promises_are_kept(name, n):
     assert broken_promises(simulate(name, n, N_DRAWS), N_DRAWS) == []
 
 
-def test_broken_promises_are_noticed():
+def test_broken_promises_are_noticed(monkeypatch):
     """A few draws, tampered with."""
+    monkeypatch.setattr("simulations.N_FRESH", 10_000)
     found = simulate("Gaussian", 200, 20, n_jobs=1)
     assert broken_promises(found, 20) == []
     lied = dict(found)

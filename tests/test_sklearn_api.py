@@ -18,7 +18,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from mvset import MinimumVolumeSet, OneClassSVM, PluginKernelDensity
 from mvset.datasets import two_moons
 
-ESTIMATORS = [MinimumVolumeSet(random_state=0), OneClassSVM(), PluginKernelDensity(random_state=0)]
+ESTIMATORS = [
+    MinimumVolumeSet(n_splits=3, n_volume_points=500, random_state=0),
+    OneClassSVM(),
+    PluginKernelDensity(n_volume_points=500, random_state=0),
+]
 
 
 def expected_failures(estimator):

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+from datetime import datetime
+
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse
 from sklearn import config_context
 from sklearn.exceptions import NotFittedError
+from sklearn.preprocessing import StandardScaler
 
-from mvset import MinimumVolumeSet, OneClassSVM
+from mvset import MinimumVolumeSet, OneClassSVM, make_pipeline, mass_volume_curve, symmetric_difference
 from mvset.datasets import two_moons
 
 X = two_moons(120, random_state=0)
@@ -48,7 +52,7 @@ def test_missing_and_infinite_values_name_the_column(value):
         (np.array([["a", "b"]] * 20), "X holds text"),
         (
             pd.DataFrame({"speed": X[:, 0], "city": ["x"] * 120}),
-            "'city' of X are not numeric. Drop them, or turn them into",
+            "'city' of X are not numeric: they hold text. Drop them, or turn them into",
         ),
         (pd.DataFrame({"speed": X[:, 0], "city": np.array(["x"] * 120, dtype=object)}), "'city' of X are not numeric"),
         (pl.DataFrame({"speed": X[:, 0], "city": ["x"] * 120}), "'city' of X are not numeric"),
@@ -250,3 +254,47 @@ def test_assume_finite_skips_the_check():
         assert model.predict([[np.inf, 0.0]]) == [-1]
     with pytest.raises(ValueError, match="NaN or infinity in column 0"):
         model.predict([[np.inf, 0.0]])
+
+
+MOMENT = np.datetime64("2026-01-01")
+DATES = {
+    "array": np.full((10, 2), MOMENT),
+    "list of lists": [[MOMENT, MOMENT]] * 10,
+    "objects": np.array([[MOMENT, 1.0]] * 10, dtype=object),
+    "datetimes": np.array([[datetime(2026, 1, 1), 1.0]] * 10, dtype=object),
+    "pandas": pd.DataFrame({"at": pd.date_range("2026-01-01", periods=10), "x": 1.0}),
+    "pandas objects": pd.DataFrame({"at": pd.Series([datetime(2026, 1, 1)] * 10, dtype=object), "x": 1.0}),
+    "polars": pl.DataFrame({"at": [datetime(2026, 1, 1)] * 10, "x": [1.0] * 10}),
+    "pyarrow": pa.table({"at": pa.array([datetime(2026, 1, 1)] * 10), "x": [1.0] * 10}),
+}
+
+
+@pytest.mark.parametrize("name", DATES)
+def test_dates_are_refused_wherever_rows_enter(name):
+    model = MinimumVolumeSet(sigma=0.5, n_splits=2, random_state=0).fit(two_moons(100, random_state=0))
+    for call in (
+        MinimumVolumeSet(sigma=0.5).fit,
+        model.predict,
+        lambda rows: mass_volume_curve(model, rows),
+        lambda rows: symmetric_difference(model, model, rows),
+    ):
+        with pytest.raises(ValueError, match=r"dates"):
+            call(DATES[name])
+
+
+def test_masks_are_refused_wherever_rows_enter():
+    X = np.ma.masked_array(two_moons(100, random_state=0), mask=False)
+    model = MinimumVolumeSet(sigma=0.5, n_splits=2, random_state=0).fit(X)
+    pipeline = make_pipeline(StandardScaler(), MinimumVolumeSet(sigma=0.5, n_splits=2, random_state=0)).fit(X)
+    X[3, 1] = np.ma.masked
+    calls = {
+        "curve": lambda: mass_volume_curve(model, X),
+        "difference": lambda: symmetric_difference(model, model, X),
+        "list": lambda: model.predict(list(X)),
+        "pipeline": lambda: pipeline.level(X),
+        "fit of a pipeline": lambda: pipeline.fit(X),
+        "weights": lambda: OneClassSVM().fit(X.data, sample_weight=np.ma.masked_less(np.arange(100.0), 3)),
+    }
+    for call in calls.values():
+        with pytest.raises(ValueError, match="masked"):
+            call()

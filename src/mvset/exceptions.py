@@ -15,6 +15,7 @@ __all__ = [
     "ModelFileError",
     "ModelFileWarning",
     "MvsetWarning",
+    "TooFewRowsError",
     "VolumeWarning",
 ]
 
@@ -49,6 +50,10 @@ class BandwidthEdgeWarning(BandwidthWarning):
 
 class ModelFileWarning(MvsetWarning):
     """A model file was written by another version of this library."""
+
+
+class TooFewRowsError(ValueError):
+    """The rows are too few for the guarantee asked for; the message says how many are needed."""
 
 
 class ModelFileError(ValueError):

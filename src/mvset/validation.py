@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import warnings
+from datetime import date, time, timedelta
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 from mvset.exceptions import ColumnScaleWarning, ConstantColumnWarning
 
 _MAX_SCALE_RATIO = 100.0  # of standard deviations: beyond it the widest column alone decides every distance
 
 
+# datetime and pandas' Timestamp are dates, pandas' Timedelta is a timedelta.
+_DATES = (np.datetime64, np.timedelta64, date, time, timedelta)
+_TEXT = (str, bytes)
+
+
 def validated_rows(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.float64]:
     """Rows as a float64 array in C order; errors name the columns at fault."""
-    _reject_what_is_no_number(X)
+    reject_non_numeric(X)
     array: NDArray[np.float64] = validate_data(
         estimator,
         X,
@@ -39,6 +45,13 @@ def validated_rows(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.float64
             "e.g. with sklearn.impute.SimpleImputer."
         )
     return array
+
+
+def checked_rows(X: Any, **options: Any) -> NDArray[np.float64]:
+    """Rows that no estimator was fitted to, as a float64 array; refuses what is not numeric."""
+    reject_non_numeric(X)
+    rows: NDArray[np.float64] = check_array(X, dtype=np.float64, **options)
+    return rows
 
 
 def check_extent(X: NDArray[np.float64]) -> None:
@@ -86,36 +99,71 @@ def check_spread(estimator: Any, X: NDArray[np.float64]) -> None:
         )
 
 
-def _reject_what_is_no_number(X: Any) -> None:
-    """Refuse text, dates and masked values, which numpy would take for numbers or drop without a word."""
-    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        columns = np.flatnonzero(np.ma.getmaskarray(X).reshape(len(X), -1).any(axis=0))
-        raise ValueError(
-            f"X is a masked array with masked values in column(s) {', '.join(map(str, columns[:5]))}. Drop these rows, "
-            "or fill them, e.g. X.filled(numpy.nan) and sklearn.impute.SimpleImputer."
-        )
-    if isinstance(X, np.ndarray) and X.dtype.kind in "Mm":
-        raise ValueError(
-            f"X holds dates or durations (dtype {X.dtype}), not numbers. Turn them into numbers first, e.g. "
-            "X.astype('datetime64[s]').astype(float)."
-        )
-    if hasattr(X, "dtypes") and hasattr(X, "columns") and not hasattr(X, "collect"):  # pandas and polars frames
-        text = [repr(str(name)) for name, dtype in zip(X.columns, X.dtypes, strict=True) if _is_text(dtype, X, name)]
-        if text:
+def reject_masked(X: Any, name: str = "X") -> None:
+    """Refuse masked values: numpy drops the mask without a word."""
+    parts = X if isinstance(X, list | tuple) else [X]
+    for part in parts:
+        if isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part):
+            mask = np.ma.getmaskarray(part)
+            columns = np.flatnonzero(mask.reshape(-1, mask.shape[-1]).any(axis=0))
+            where = "" if mask.ndim < 2 and part is X else f" in column(s) {', '.join(map(str, columns[:5]))}"
             raise ValueError(
-                f"Column(s) {', '.join(text)} of X are not numeric. Drop them, or turn them into numbers, "
-                "e.g. categories with sklearn.preprocessing.OneHotEncoder."
+                f"{name} is a masked array with masked values{where}. Drop these rows, or fill them, e.g. "
+                f"{name}.filled(numpy.nan) and sklearn.impute.SimpleImputer."
             )
-    elif isinstance(X, np.ndarray) and X.dtype.kind in "US":
-        raise ValueError("X holds text, not numbers: dtype=numeric is needed. Drop or encode the text columns.")
 
 
-def _is_text(dtype: Any, X: Any, name: Any) -> bool:
+def reject_non_numeric(X: Any, name: str = "X") -> None:
+    """Refuse masked values, text and dates, which numpy would take for numbers or drop without a word."""
+    reject_masked(X, name)
+    if hasattr(X, "toarray") or hasattr(X, "collect"):  # sparse matrices and lazy frames: scikit-learn refuses them
+        return
+    if hasattr(X, "dtypes") and hasattr(X, "columns"):  # pandas and polars frames
+        kinds = {str(column): _kind(dtype, X, column) for column, dtype in zip(X.columns, X.dtypes, strict=True)}
+    elif hasattr(X, "schema") and hasattr(X, "column_names"):  # pyarrow tables
+        kinds = {field.name: _arrow_kind(str(field.type)) for field in X.schema}
+    else:
+        _reject_non_numeric_array(np.asarray(X), name)
+        return
+    for kind, advice in (
+        ("dates", "Drop them, or turn them into numbers, e.g. seconds since a fixed date."),
+        ("text", "Drop them, or turn them into numbers, e.g. with sklearn.preprocessing.OneHotEncoder."),
+    ):
+        found = [repr(column) for column, found_kind in kinds.items() if found_kind == kind]
+        if found:
+            raise ValueError(f"Column(s) {', '.join(found)} of {name} are not numeric: they hold {kind}. {advice}")
+
+
+def _reject_non_numeric_array(array: Any, name: str) -> None:
+    if array.dtype.kind in "Mm" or (array.dtype.kind == "O" and any(isinstance(v, _DATES) for v in array.ravel())):
+        raise ValueError(
+            f"{name} holds dates or durations (dtype {array.dtype}), not numbers. Turn them into numbers first, e.g. "
+            "seconds since a fixed date: X.astype('datetime64[s]').astype(float)."
+        )
+    if array.dtype.kind in "US" or (array.dtype.kind == "O" and any(isinstance(v, _TEXT) for v in array.ravel())):
+        raise ValueError(f"{name} holds text, not numbers: dtype=numeric is needed. Drop or encode the text columns.")
+
+
+def _kind(dtype: Any, X: Any, column: Any) -> str:
+    """Whether a column of a pandas or polars frame holds numbers, dates or text."""
     if hasattr(dtype, "is_numeric"):  # polars
-        return not (dtype.is_numeric() or str(dtype) == "Boolean")
+        if dtype.is_numeric() or str(dtype) == "Boolean":
+            return "numbers"
+        return "dates" if dtype.is_temporal() else "text"
     if str(dtype) == "object":  # anything: numbers may pass
-        return any(isinstance(value, str | bytes) for value in X[name])
-    return getattr(dtype, "kind", "f") not in "biufc"
+        if any(isinstance(value, _DATES) for value in X[column]):
+            return "dates"
+        return "text" if any(isinstance(value, _TEXT) for value in X[column]) else "numbers"
+    kind = getattr(dtype, "kind", "f")
+    if kind in "biufc":
+        return "numbers"
+    return "dates" if kind in "Mm" or "period" in str(dtype).lower() else "text"
+
+
+def _arrow_kind(name: str) -> str:
+    if name.startswith(("timestamp", "date", "time", "duration")):
+        return "dates"
+    return "text" if "string" in name or "binary" in name else "numbers"
 
 
 def _named(estimator: Any, columns: Any) -> str:

@@ -38,7 +38,7 @@ def _equal(a: Any, b: Any) -> bool:
 def checked_array(
     owner: str, name: str, value: Any, ndim: int, *, length: int | None = None, infinite: bool = False
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """A float64 array of a given number of dimensions without NaN, read-only; an error says what is wrong."""
+    """A read-only copy of a float64 array of a given number of dimensions without NaN; an error says what is wrong."""
     if not isinstance(value, np.ndarray) or value.dtype != np.float64 or value.ndim != ndim:
         found = f"{value.dtype} of shape {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
         raise ValueError(f"{owner}.{name} must be a float64 array of {ndim} dimension(s); got {found}.")
@@ -46,6 +46,6 @@ def checked_array(
         raise ValueError(f"{owner}.{name} must have length {length}; got {len(value)}.")
     if np.isnan(value).any() or not (infinite or np.isfinite(value).all()):
         raise ValueError(f"{owner}.{name} must be {'free of NaN' if infinite else 'finite'}.")
-    view = value.view()
-    view.setflags(write=False)
-    return view
+    copy = np.array(value)
+    copy.setflags(write=False)
+    return copy

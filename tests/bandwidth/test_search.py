@@ -96,12 +96,12 @@ def forced(monkeypatch):
 
 def test_chooses_as_the_volumes_do_where_they_can_be_measured(monkeypatch):
     """In twelve dimensions both work: within two steps of the grid of each other."""
-    for seed in range(3):
-        X = paper_mixture(12).sample(400, random_state=seed)
-        by_volume = MinimumVolumeSet(random_state=seed).fit(X)
+    for seed in range(2):
+        X = paper_mixture(12).sample(300, random_state=seed)
+        by_volume = MinimumVolumeSet(random_state=seed, n_splits=5).fit(X)
         with monkeypatch.context() as patch:
             patch.setattr(BandwidthSearch, "_sample_is_too_small", True)
-            by_subsets = MinimumVolumeSet(random_state=seed, n_volume_points=2000).fit(X)
+            by_subsets = MinimumVolumeSet(random_state=seed, n_splits=5, n_volume_points=1000).fit(X)
         assert by_subsets.selection_.criterion == "feature subsets"
         assert "random subsets of 5 columns" in by_subsets.selection_.reason
         assert abs(np.log2(by_subsets.sigma_ / by_volume.sigma_)) < 2.1 / 3

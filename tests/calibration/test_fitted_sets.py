@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
@@ -23,8 +23,9 @@ def test_it_is_immutable_and_pickled_through_its_constructor(sets):
     assert pickle.loads(pickle.dumps(sets)) == sets
     with pytest.raises(FrozenInstanceError):
         sets.mass = 0.5
-    with pytest.raises(ValueError, match="read-only"):
-        sets.offsets[0] = 0.0
+    for array in (sets.offsets, sets.masses, sets.volume_sample.log_weights):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0.0
     assert not len(sets.volume_sample.points)
 
 
@@ -34,6 +35,10 @@ def test_it_is_immutable_and_pickled_through_its_constructor(sets):
         ("mass", lambda mass: 1.5),
         ("mass", lambda mass: "0.9"),
         ("masses", lambda a: np.full_like(a, np.nan)),
+        ("masses", lambda a: a + 0.5),
+        ("masses", lambda a: a[:0]),
+        ("score", lambda score: None),
+        ("offsets", lambda a: a[:-1].copy()),
         ("offsets", lambda a: a[::-1].copy()),
         ("offsets", lambda a: a[:0]),
         ("offsets", lambda a: a.astype(np.float32)),
@@ -44,7 +49,6 @@ def test_it_is_immutable_and_pickled_through_its_constructor(sets):
         ("calibration_scores", lambda a: a.astype(str)),
         ("split_scores", lambda a: a.ravel()),
         ("sample_scores", lambda a: a[:-1]),
-        ("volume_sample", lambda sample: replace(sample, log_weights=sample.log_weights * np.nan)),
         ("volume_sample", lambda sample: None),
     ],
 )
@@ -84,3 +88,21 @@ def test_the_drift_counter_counts_part_by_part(sets):
         parts.update(part)
     assert whole.report() == parts.report()
     assert whole.report().n_outside == np.sum(scores < sets.offset())
+
+
+def test_what_the_caller_holds_cannot_change_it():
+    model = MinimumVolumeSet(0.9, sigma=[0.2, 0.3], n_splits=3, random_state=0).fit(X)
+    before = model.masses_
+    model.curves_[0].masses[:] = 0.5
+    np.testing.assert_array_equal(model.masses_, before)
+
+
+def test_a_mass_next_to_one_is_refused_at_once():
+    guarantee = Guarantee("conformal")
+    assert guarantee.min_rows(1 - 1e-9) == pytest.approx(1e9, rel=1e-6)
+    assert not guarantee.reaches(1 - 1e-9, 300)
+    for mode in ("conformal", "pac"):
+        for n in (1, 7, 300):
+            largest = Guarantee(mode).masses_by_rank(n)[-1]
+            assert Guarantee(mode).reaches(largest, n)
+            assert not Guarantee(mode).reaches(largest + 1e-9, n)

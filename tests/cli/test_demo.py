@@ -16,13 +16,13 @@ def blocks(text):
     return {command: re.sub(r"\d[\d.e-]*", "#", output) for command, output in said.items()}
 
 
-def test_the_demo_prints_what_the_readme_shows(tmp_path):
+def test_the_demo_prints_what_the_readme_shows(mvset, tmp_path, monkeypatch):
     done = subprocess.run([COMMAND, "demo"], capture_output=True, text=True, check=True, cwd=tmp_path)
     printed = blocks(done.stdout)
     assert len(printed) == 4
     export = "mvset export demo-output/model.mvset --onnx demo-output/model.onnx"
-    done = subprocess.run([COMMAND, *export.split()[1:]], capture_output=True, text=True, check=True, cwd=tmp_path)
-    printed[export] = done.stdout.strip()
+    monkeypatch.chdir(tmp_path)
+    printed[export] = mvset(*export.split()[1:]).stdout.strip()
     shown = blocks("\n".join(re.findall(r"^```\n(\$ .*?)^```", README.read_text(), re.MULTILINE | re.DOTALL)))
     assert shown == printed
     assert sorted(path.name for path in (tmp_path / "demo-output").iterdir()) == [
@@ -30,9 +30,10 @@ def test_the_demo_prints_what_the_readme_shows(tmp_path):
     ]  # fmt: skip
 
 
-def test_a_step_that_fails_ends_the_demo(tmp_path):
+def test_a_step_that_fails_ends_the_demo(mvset, tmp_path, monkeypatch):
     (tmp_path / "demo-output" / "model.mvset").mkdir(parents=True)
-    done = subprocess.run([COMMAND, "demo"], capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert done.returncode == 1
+    monkeypatch.chdir(tmp_path)
+    done = mvset("demo")
+    assert done.exit_code == 1
     assert "demo-output/model.mvset: Is a directory." in done.stderr
     assert "mvset score" not in done.stdout

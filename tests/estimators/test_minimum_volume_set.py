@@ -25,17 +25,16 @@ def fitted():
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # eight dimensions, few hits; hopeless bandwidths
-@pytest.mark.parametrize("n_splits", [1, 3])
-def test_areas_agree_with_a_plain_scikit_learn_loop(n_splits, table):
+def test_areas_agree_with_a_plain_scikit_learn_loop(table):
     """Same splits, same points, every bandwidth, the hopelessly narrow ones included."""
     sigmas = np.geomspace(0.01, 10, 13)
     rng = np.random.RandomState(0)
-    splits = random_splits(len(table), n_splits, 0.2, rng)
+    splits = random_splits(len(table), 2, 0.2, rng)
     sample = draw_box_sample(table, 2000, rng)
     masses = mass_grid(0.95, 0.04, 10)
-    model = MinimumVolumeSet(
-        sigma=sigmas, n_splits=n_splits, volume_method="box", n_volume_points=2000, random_state=0
-    ).fit(table)
+    model = MinimumVolumeSet(sigma=sigmas, n_splits=2, volume_method="box", n_volume_points=2000, random_state=0).fit(
+        table
+    )
     box_volume = np.exp(sample.log_weights).sum()
     for sigma, curve in zip(sigmas, model.curves_, strict=True):
         _, area = reference.fit(table, splits, sigma, masses, sample.points, box_volume)
@@ -45,7 +44,7 @@ def test_areas_agree_with_a_plain_scikit_learn_loop(n_splits, table):
         assert curve.sigma == sigma
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", [2, 3])  # 0 and 1 are those of tests/experiments
 def test_boston_as_in_the_paper(seed):
     """Section III-E: sigma = 0.42, masses 0.91 and 0.95.
 
@@ -65,12 +64,12 @@ def test_boston_as_in_the_paper(seed):
 def test_two_moons_as_in_the_paper():
     """Section III-D: sigma = 0.15, mass 0.96, by the least area; the default rule chooses somewhat wider.
 
-    Over samples the least area is at 0.13 to 0.18, the default at 0.16 to 0.30.
+    Over samples, with ten splits, the least area is at 0.13 to 0.18, the default at 0.16 to 0.30.
     """
-    grid, by_area, by_default = np.linspace(0.01, 0.5, 30), [], []
+    grid, by_area, by_default = np.linspace(0.01, 0.5, 30)[::2], [], []  # 0.11, 0.145, 0.18, …
     for seed in range(3):
         X = two_moons(2000, random_state=seed)
-        settings = {"sigma": grid, "n_splits": 10, "n_jobs": -1, "random_state": seed}
+        settings = {"sigma": grid, "n_splits": 10, "random_state": seed}
         paper = MinimumVolumeSet(selection="area", **settings).fit(X)
         by_area.append(paper.sigma_)
         by_default.append(MinimumVolumeSet(**settings).fit(X).sigma_)
@@ -126,14 +125,14 @@ def test_attributes(fitted):
     assert model.n_iter_ >= 1
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2, 3])
-def test_results_do_not_depend_on_n_jobs(n_jobs):
+def test_results_do_not_depend_on_n_jobs():
     X = two_moons(1500, random_state=0)
     expected = MinimumVolumeSet(sigma=[0.1, 0.2, 0.4], n_splits=3, random_state=0).fit(X)
-    model = MinimumVolumeSet(sigma=[0.1, 0.2, 0.4], n_splits=3, random_state=0, n_jobs=n_jobs).fit(X)
-    np.testing.assert_array_equal(model.score_samples(X), expected.score_samples(X))
-    np.testing.assert_array_equal([c.area for c in model.curves_], [c.area for c in expected.curves_])
-    assert model.offset_ == expected.offset_
+    for n_jobs in (1, 2, 3):
+        model = MinimumVolumeSet(sigma=[0.1, 0.2, 0.4], n_splits=3, random_state=0, n_jobs=n_jobs).fit(X)
+        np.testing.assert_array_equal(model.score_samples(X), expected.score_samples(X))
+        np.testing.assert_array_equal([c.area for c in model.curves_], [c.area for c in expected.curves_])
+        assert model.offset_ == expected.offset_
 
 
 @pytest.mark.parametrize("grid", [[0.3, 0.25, 0.2], [6.0, 5.0, 4.0]], ids=["too narrow", "too wide"])

@@ -6,13 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.decomposition import PCA
 from sklearn.ensemble import IsolationForest
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline as SklearnPipeline
 from sklearn.pipeline import make_pipeline as sklearn_make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mvset import MinimumVolumeSet, Pipeline, make_pipeline
+from mvset import MinimumVolumeSet, OneClassSVM, Pipeline, make_pipeline
 from mvset.datasets import two_moons
 from mvset.estimators.model_parts import ModelParts
 
@@ -77,3 +78,23 @@ def test_a_pipeline_of_ours_is_one_of_scikit_learn():
         make_pipeline(StandardScaler(), MinimumVolumeSet()).level(X)
     with pytest.raises(AttributeError):
         _ = ours.no_such_thing
+
+
+def test_only_what_the_last_step_has_is_there():
+    plain = make_pipeline(StandardScaler(), PCA(1)).fit(X)
+    for name in ("level", "explain", "p_value", "decision_function", "drift_monitor", "offset_"):
+        assert not hasattr(plain, name)
+    assert not hasattr(make_pipeline(StandardScaler(), OneClassSVM()), "level")
+    assert not hasattr(make_pipeline(StandardScaler(), "passthrough"), "upper")
+    ours = make_pipeline(StandardScaler(), MinimumVolumeSet(sigma=0.3, random_state=0)).fit(X)
+    assert not hasattr(ours[:-1], "level")
+    assert not hasattr(ours, "predict_proba")
+    assert "mass_interval" in dir(ours)
+
+
+def test_what_a_pipeline_says_of_its_input_is_not_asked_of_the_last_step():
+    ours = make_pipeline("passthrough", PCA(1), MinimumVolumeSet(sigma=0.3, random_state=0)).fit(X)
+    with pytest.raises(AttributeError):
+        _ = ours.n_features_in_
+    with pytest.raises(AttributeError):
+        _ = ours.feature_names_in_

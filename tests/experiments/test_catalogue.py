@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from sklearn import svm
 
 from mvset.datasets import two_moons
-from mvset.experiments import areas, dimension, moons, nested, nu
+from mvset.experiments import areas, dimension, moons, nested, nu, outliers, sigma
 from mvset.experiments.catalogue import EXPERIMENTS
 from mvset.experiments.methods import true_mixture
 from mvset.experiments.plan import Config, Plan
@@ -19,11 +19,23 @@ TINY = {
     "sigma": Plan([{}], 1),
     "samples": Plan([{"n": 100}, {"n": 500}], 2),
     "outliers": Plan([{}], 2),
-    "dimension": Plan([{"d": 2}, {"d": 5}], 2),
+    "dimension": Plan([{"d": 2}, {"d": 5}], 1),
     "moons": Plan([{"noise": 0.2}], 1),
     "boston": Plan([{}], 2),
     "nested": Plan([{}], 1),
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def fewer_rows_and_bandwidths():
+    """What takes long at the size of the paper: every second bandwidth, and fewer points for nested sets."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(moons, "SIGMAS", moons.SIGMAS[::2])
+        patch.setattr(sigma, "SIGMAS", sigma.SIGMAS[::2])
+        patch.setattr(outliers, "SIGMAS", outliers.SIGMAS[1::2])
+        patch.setattr(nested, "SIGMAS", nested.SIGMAS[::2])
+        patch.setattr(nested, "N_POINTS", 2**14)
+        yield
 
 
 @pytest.fixture(scope="module")

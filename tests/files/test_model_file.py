@@ -9,12 +9,15 @@ import zipfile
 
 import joblib
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import sklearn
 import skops.io
 from sklearn.ensemble import IsolationForest
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.impute import SimpleImputer
+from sklearn.mixture import GaussianMixture
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
@@ -166,14 +169,40 @@ def test_a_file_of_another_scikit_learn_loads_with_its_warning(tmp_path, model):
     np.testing.assert_array_equal(again.predict(NEW), pipeline.predict(NEW))
 
 
-def test_parts_that_do_not_fit_name_both_versions(path):
+def test_parts_that_do_not_fit_are_damaged_or_of_other_versions(path):
     rewritten(path, lambda n, c: c.replace(b"KernelExpansion", b"KernelExtension") if n == "schema.json" else c)
     with pytest.raises(ModelFileError, match=r"KernelExtension"):
         mvset.load(path)
     rewritten(path, lambda n, c: c.replace(b"KernelExtension", b"KernelExpansion") if n == "schema.json" else c)
     rewritten(path, lambda n, c: c[: len(c) // 2] if n.endswith(".npy") else c)
-    with pytest.raises(ModelFileError, match=r"was written with mvset .* cannot be read with mvset .* fit again"):
+    with pytest.raises(ModelFileError, match=r"is damaged \(.*\): copy it once more, or fit again"):
         mvset.load(path)
+    note = json.dumps({"format": 2, "mvset": mvset.__version__, "scikit-learn": "1.6"}).encode()
+    rewritten(path, lambda n, c: note if n == "mvset.json" else c)
+    with pytest.raises(
+        ModelFileError, match=r"was written with mvset .*1\.6 and cannot be read with mvset .* fit again"
+    ):
+        mvset.load(path)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, np.asarray])
+def test_every_estimator_of_this_library_is_read_again(tmp_path, frame):
+    for model in (
+        mvset.PluginKernelDensity(sigma=0.3, random_state=0),
+        mvset.CalibratedSet(GaussianMixture(2), n_splits=2, random_state=0),
+    ):
+        rows = frame(X) if frame is np.asarray else frame({"a": X[:, 0], "b": X[:, 1]})
+        model.fit(rows)
+        mvset.save(model, tmp_path / "m")
+        np.testing.assert_array_equal(mvset.load(tmp_path / "m").score_samples(rows), model.score_samples(rows))
+
+
+def test_nested_pipelines_are_read_as_ours(tmp_path):
+    inner = make_pipeline(StandardScaler(), mvset.MinimumVolumeSet(sigma=0.3, random_state=0))
+    outer = make_pipeline(StandardScaler(), inner).fit(X)
+    mvset.save(outer, tmp_path / "m")
+    again = mvset.load(tmp_path / "m")
+    assert ((again.level(NEW) <= 0.95) == (outer.predict(NEW) == 1)).all()
 
 
 def test_only_estimators_are_saved(tmp_path):

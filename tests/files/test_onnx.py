@@ -65,7 +65,7 @@ def assert_agree(model, X, dtype=np.float64, rtol=1e-9):
     return label, score, level
 
 
-def near_border(model, X, rng, n=20_000):
+def near_border(model, X, rng, n=4000):
     """Rows at every distance from the border, by bisection between rows inside and outside."""
     inside = rng.choice(X[model.predict(X) == 1], size=n)
     outside = inside + rng.normal(size=inside.shape) * 10 * X.std(axis=0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mvset.inference.monitor import DriftMonitor, _log_likelihood_ratios
+from mvset.inference.monitor import Bets, DriftMonitor, _log_likelihood_ratios
 
 
 class Scores:
@@ -24,7 +24,10 @@ def test_online_p_values_are_ranks_among_all_before():
     rng = np.random.default_rng(3)
     calibration, scores = rng.integers(0, 5, size=30).astype(float), rng.integers(0, 5, size=2300).astype(float)
     monitor = monitor_of(calibration, 0.01, 0)
-    found = np.concatenate([monitor._p_values(scores[:1100]), monitor._p_values(scores[1100:])])
+    found = []
+    for part in (scores[:1100], scores[1100:]):
+        p_values, monitor._counts = monitor._p_values(part)
+        found.extend(p_values)
     seen = list(calibration)
     for i, score in enumerate(scores):
         below, up_to = np.sum(np.array(seen) < score), np.sum(np.array(seen) <= score)
@@ -81,7 +84,7 @@ def test_p_values_of_exchangeable_rows_are_uniform_and_independent(reserved):
     for seed in range(4000):
         rng = np.random.default_rng(seed)
         scores = rng.normal(size=7)
-        p_values = monitor_of(scores[:3], 0.01, seed, reserved)._p_values(scores[3:])
+        p_values, _ = monitor_of(scores[:3], 0.01, seed, reserved)._p_values(scores[3:])
         firsts.append(p_values[-2])
         seconds.append(p_values[-1])
     for p_values in (
@@ -117,15 +120,22 @@ def test_memory_does_not_grow_and_a_late_drift_is_still_detected():
 
 
 def test_merging_bets_keeps_their_capital():
+    bets = Bets(np.arange(1.0, 65.0), np.linspace(-3.0, 2.0, 64), np.zeros((64, 10)))
+    more = bets.started(65)
+    assert len(more.starts) == len(more.log_capitals) == len(more.histograms) == 64
+    assert np.exp(more.log_capitals).sum() == pytest.approx(np.exp(bets.log_capitals).sum() + 1 / (65 * 66))
+    assert len(set(more.starts) - set(bets.starts)) == 1
+    assert more.starts[-1] == 65.0
+
+
+def test_an_interrupted_batch_is_not_counted():
     monitor = monitor_of(np.arange(10.0), 0.01, 0)
-    monitor._starts = np.arange(1.0, 65.0)
-    monitor._log_capitals = np.linspace(-3.0, 2.0, 64)
-    monitor._histograms = np.zeros((64, 10))
-    monitor.n_batches_ = 65
-    before = np.exp(monitor._log_capitals).sum()
-    monitor._start_bet()
-    assert len(monitor._starts) == len(monitor._log_capitals) == len(monitor._histograms) == 64
-    assert np.exp(monitor._log_capitals).sum() == pytest.approx(before + 1 / (65 * 66))
+    monitor.update(np.arange(5.0))
+    before = (monitor.n_rows_, monitor.log_martingale_, monitor._counts.sum(), monitor._bets)
+    monitor.model = None
+    with pytest.raises(AttributeError):
+        monitor.update(np.arange(5.0))
+    assert (monitor.n_rows_, monitor.log_martingale_, monitor._counts.sum(), monitor._bets) == before
 
 
 def test_pickled_it_goes_on_with_the_same_evidence():

@@ -34,9 +34,9 @@ def address(fitted, survey, tmp_path_factory):
     return path.as_uri()
 
 
-@pytest.fixture
-def page(browser, address):
-    """The page, with its console messages in `said` and its network requests in `asked`."""
+@pytest.fixture(scope="module")
+def opened(browser, address):
+    """The page, with its console messages in `said` and its network requests in `asked`, both from the beginning."""
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.said, page.asked = [], []
     page.on("console", lambda message: page.said.append(message.text))
@@ -47,6 +47,14 @@ def page(browser, address):
     page.wait_for_selector("#bandwidths .main-svg")
     yield page
     page.close()
+
+
+@pytest.fixture
+def page(opened):
+    """The page on a wide screen; where the slider stands is up to the test."""
+    opened.set_viewport_size({"width": 1280, "height": 900})
+    opened.emulate_media(media="screen")
+    return opened
 
 
 def slide_to(page, k):
@@ -81,6 +89,7 @@ def test_the_slider_moves_rows_sets_and_volume_together(page, fitted, survey, ro
 
 
 def test_the_arrow_keys_move_the_slider(page):
+    slide_to(page, 20)
     before = float(page.inner_text("#mass-value"))
     page.focus("#mass")
     page.keyboard.press("ArrowLeft")

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
 
 from mvset import MinimumVolumeSet
+from mvset.datasets import two_moons
 from mvset.summaries.bandwidths import AREA_LABEL, VOLUME_LABEL, BandwidthComparison
 
 SIGMAS = [0.1, 0.15, 0.2, 0.3, 0.5]
@@ -37,3 +39,19 @@ def test_what_cannot_be_drawn_is_left_out(moons):
     assert compared.values.tolist() == [1.0]
     nothing = BandwidthComparison.of(replace(selection, values=np.full(3, -np.inf)))
     assert len(nothing.sigmas) == 0
+
+
+def test_areas_are_areas_however_the_choice_ended(moons):
+    given = MinimumVolumeSet(sigma=0.3, n_splits=3, selection="area", random_state=0).fit(moons)
+    compared = BandwidthComparison.of(given.selection_)
+    assert compared.label == AREA_LABEL
+    np.testing.assert_allclose(compared.values, given.curves_[0].area, rtol=1e-4)
+
+
+def test_a_candidate_that_cannot_be_compared_is_not_drawn_below_the_choice():
+    X = two_moons(300, random_state=0)
+    X[0] = 1e6  # the box is hardly hit by the sets of narrow bandwidths
+    with warnings.catch_warnings(action="ignore"):
+        model = MinimumVolumeSet(n_splits=3, selection="area", random_state=0).fit(X)
+    compared = BandwidthComparison.of(model.selection_)
+    assert compared.sigmas[np.where(compared.eligible, compared.values, np.inf).argmin()] == model.sigma_

@@ -96,3 +96,19 @@ def test_estimate_prints_with_its_error():
     assert str(estimate) == "1234 ± 6.8"
     assert f"{estimate:.3f}" == "1234.500"
     assert float(estimate) == 1234.5
+
+
+@pytest.mark.parametrize(
+    ("log_weights", "n_replicates", "method"),
+    [
+        (np.array([np.nan, 0.0]), 2, "box"),
+        (np.zeros((2, 2)), 2, "box"),
+        (np.zeros(4), 0, "box"),
+        (np.zeros(4), 3, "box"),
+        (np.zeros(4), "2", "box"),
+        (np.zeros(4), 2, 3),
+    ],
+)
+def test_damaged_samples_are_refused(log_weights, n_replicates, method):
+    with pytest.raises(ValueError, match="VolumeSample"):
+        VolumeSample(np.zeros((4, 1)), log_weights, n_replicates, method)

@@ -37,11 +37,13 @@ class Selection(ArrayValue):
         Number of sample points.
     effective_sample_size : float
         Effective sample size in the largest set of the curve.
+    quantity : {"log volume", "area"}
+        What `values` are.
     sigmas : ndarray of shape (n_candidates,)
         The candidates, narrowest first.
     values : ndarray of shape (n_candidates,)
-        What decided among them: the smoothed mean log volume, or the area. Minus infinity, or zero, where no sample
-        point fell into a set.
+        What decided among them: the smoothed mean log volume, or the area. Minus infinity, or zero, if no sample point
+        fell into some set of the candidate.
     errors : ndarray of shape (n_candidates,)
         Standard errors: of the difference to the least value over splits, or of the area over sample points.
     eligible : ndarray of bool of shape (n_candidates,)
@@ -61,6 +63,7 @@ class Selection(ArrayValue):
     volume_method: str
     n_points: int
     effective_sample_size: float
+    quantity: str
     sigmas: Array = field(repr=False)
     values: Array = field(repr=False)
     errors: Array = field(repr=False)
@@ -93,7 +96,7 @@ def eligible_bandwidths(training_masses: Sequence[float], masses: Array) -> list
 def least_area(curves: Sequence[BandwidthCurve], n_independent_splits: float, unmeasured_are_small: bool) -> Choice:
     """The rule of the paper: the bandwidth of the least area under the mass-volume curve (Fig. 2, σ_opt)."""
     eligible = eligible_bandwidths([curve.training_mass for curve in curves], curves[0].masses)
-    values = np.array([curve.area for curve in curves])
+    values = np.array([0.0 if np.isneginf(curve.mean_log_volume) else curve.area for curve in curves])
     unmeasured = [i for i in eligible if np.isneginf(curves[i].mean_log_volume)]
     measured = [i for i in eligible if i not in unmeasured]
     if unmeasured and (unmeasured_are_small or not measured):

@@ -125,6 +125,7 @@ class BandwidthSearch:
             self.sample.method,
             len(self.sample.points),
             self._effective_sample_size,
+            _QUANTITIES[self.rule],
             np.array([candidate.sigma for candidate in self.candidates]),
             self.choice.values,
             self.choice.errors,
@@ -209,7 +210,7 @@ class BandwidthSearch:
             for c in self.candidates
         ]
         self.choice = RULES[self.rule](self.curves, self._n_independent_splits, self.sample.method == "box")
-        self.criterion = {"log_volume": "log volume", "area": "area"}[self.rule]
+        self.criterion = _QUANTITIES[self.rule]
         if len(self.candidates) == 1:
             self.criterion = "given"
         elif np.isneginf(self.curves[self.choice.best].mean_log_volume):
@@ -275,6 +276,7 @@ class BandwidthSearch:
         return any(met) and not met[-1]
 
 
+_QUANTITIES = {"log_volume": "log volume", "area": "area"}
 _REASONS = {
     "given": "One bandwidth was given.",
     "log volume": "Of {n_candidates} bandwidths, the widest whose sets are as small as the smallest, up to the "

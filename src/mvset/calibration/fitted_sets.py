@@ -86,13 +86,12 @@ class FittedSets(ArrayValue):
             raise ValueError(f"{owner}.guarantee or .volume_sample is of the wrong type.")
         object.__setattr__(self, "mass", checked_share(self.mass))
         object.__setattr__(self, "volume_sample", _without_points(self.volume_sample))
-        log_weights = checked_array(owner, "volume_sample", self.volume_sample.log_weights, 1, infinite=True)
         for name, ndim, length in (
             ("masses", 1, None),
             ("offsets", 1, None),
             ("calibration_scores", 1, None),
             ("split_scores", 2, None),
-            ("sample_scores", 1, len(log_weights)),
+            ("sample_scores", 1, len(self.volume_sample.log_weights)),
         ):
             array = checked_array(owner, name, getattr(self, name), ndim, length=length)
             object.__setattr__(self, name, array)
@@ -100,6 +99,15 @@ class FittedSets(ArrayValue):
             raise ValueError(f"{owner}.offsets must descend from rank to rank, and there must be at least one.")
         if (np.diff(self.calibration_scores) < 0).any():
             raise ValueError(f"{owner}.calibration_scores must ascend.")
+        if not len(self.masses) or (np.diff(self.masses) <= 0).any() or not 0 < self.masses[0] <= self.masses[-1] < 1:
+            raise ValueError(f"{owner}.masses must ascend between 0 and 1.")
+        # The offsets are those of the rows that each split holds out, or of all calibration rows.
+        by_split = len(self.split_scores) > 0
+        n_ranks = self.split_scores.shape[1] if by_split else len(self.calibration_scores)
+        if n_ranks != len(self.offsets) and (by_split or self.is_calibrated):
+            raise ValueError(f"{owner} has {len(self.offsets)} offsets for {n_ranks} calibration scores.")
+        if not callable(self.score):
+            raise ValueError(f"{owner}.score must be a function of rows.")
 
     @classmethod
     def from_splits(
@@ -209,10 +217,7 @@ class FittedSets(ArrayValue):
         """Simultaneous bounds for the true masses of the sets."""
         confidence = checked_share(confidence, "confidence")
         self._check_calibrated("bands of the mass")
-        if masses is None:
-            described = [m for m in np.arange(1, 100) / 100 if m > self.least_comparable_mass - 1e-9]
-            masses = [m for m in described if self.can_guarantee(m)]
-        asked = np.atleast_1d(np.asarray(masses, dtype=np.float64))
+        asked = self.comparable_masses if masses is None else np.atleast_1d(np.asarray(masses, dtype=np.float64))
         offsets = np.array([self.offset(float(mass)) for mass in asked])
         scores = self.calibration_scores
         lower, upper = order_statistic_bounds(len(scores), confidence)
@@ -261,6 +266,12 @@ class FittedSets(ArrayValue):
         error = np.sqrt(masses * (1.0 - masses) / len(self.calibration_scores))
         disagree = np.flatnonzero(np.abs(direct - by_split) > 2.0 * error)
         return float(masses[min(disagree[-1] + 1, len(masses) - 1)] if len(disagree) else masses[0])
+
+    @property
+    def comparable_masses(self) -> Array:
+        """Masses 0.01, 0.02, … 0.99 from this mass on, as far as the calibration rows reach."""
+        masses = np.arange(1, 100) / 100
+        return self.guaranteed(masses[masses > self.least_comparable_mass - 1e-9])
 
     def _direct_share(self, offset: float) -> float:
         n_rows = len(self.calibration_scores)

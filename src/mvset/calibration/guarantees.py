@@ -23,6 +23,7 @@ from scipy.special import betaincinv
 
 from mvset.calibration.offsets import shares_held
 from mvset.calibration.splits import can_split
+from mvset.exceptions import TooFewRowsError
 
 CalibrationMode = Literal["split", "conformal", "pac"]
 CALIBRATION_MODES = frozenset({"split", "conformal", "pac"})
@@ -56,7 +57,10 @@ class Guarantee:
 
     def reaches(self, mass: float, n_rows: int) -> bool:
         """Whether so many calibration rows suffice for a mass."""
-        return n_rows > 0 and bool(mass <= self.masses_by_rank(n_rows)[-1] + _ROUNDING)
+        if n_rows == 0:
+            return False
+        largest = {"conformal": n_rows / (n_rows + 1.0), "pac": (1.0 - self.confidence) ** (1.0 / n_rows)}
+        return bool(mass <= largest.get(self.mode, 1.0) + _ROUNDING)
 
     def min_rows(self, mass: float) -> int:
         """Least number of calibration rows that suffices for a mass."""
@@ -81,7 +85,7 @@ class Reservation:
         if not self.suffices(n_rows):
             mode, confidence = self.guarantee.mode, self.guarantee.confidence
             confident = f" with confidence={confidence:g}" if mode == "pac" else ""
-            raise ValueError(
+            raise TooFewRowsError(
                 f"n_samples={n_rows} rows are too few to guarantee mass={self.mass:g} with calibration={mode!r}"
                 f"{confident}: that takes {self.guarantee.min_rows(self.mass)} rows reserved for calibration and some "
                 f"to fit, {self.min_rows()} in all with calibration_size={self.share:g}."

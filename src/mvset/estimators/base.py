@@ -13,7 +13,6 @@ from mvset.bandwidth.curves import mass_grid
 from mvset.calibration.fitted_sets import FittedSets, ScoreFunction
 from mvset.calibration.guarantees import Guarantee
 from mvset.calibration.offsets import offset_at
-from mvset.estimators.inference_methods import InferenceMethods
 from mvset.parallel import thread_map
 from mvset.validation import validated_rows
 from mvset.volume.measure import VolumeEstimate
@@ -25,7 +24,7 @@ Array = NDArray[np.float64]
 _MARGIN, _N_MASSES = 0.04, 10  # masses around the fitted one, as in the paper
 
 
-class SetEstimator(InferenceMethods, OutlierMixin, TransformerMixin, BaseEstimator):
+class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
     """Base class of the estimators: `fit` assigns `sets_`, and every method scores rows and asks it."""
 
     mass: float

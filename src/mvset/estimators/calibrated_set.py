@@ -17,7 +17,8 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from mvset.calibration.guarantees import Guarantee
 from mvset.calibration.offsets import offsets_by_rank
 from mvset.calibration.splits import Split, mean_by_row, random_splits, warn_if_unresolved
-from mvset.estimators.base import SetEstimator, measured_sets
+from mvset.estimators.base import measured_sets
+from mvset.estimators.inference_estimator import InferenceEstimator
 from mvset.metrics.detectors import InputFormat, check_row_by_row, input_format, score_function
 from mvset.parallel import Map
 from mvset.validation import check_extent, validated_rows, warn_if_constant
@@ -39,7 +40,7 @@ class MeanScore:
         return np.asarray(np.mean([score_function(detector)(rows) for detector in self.detectors], axis=0))
 
 
-class CalibratedSet(MetaEstimatorMixin, SetEstimator):
+class CalibratedSet(MetaEstimatorMixin, InferenceEstimator):
     """Nested sets of given mass from any outlier detector.
 
     What :class:`MinimumVolumeSet` does to the one-class SVM, for any detector with a score: it is fitted on part of the

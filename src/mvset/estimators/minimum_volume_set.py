@@ -26,7 +26,7 @@ from mvset.calibration.fitted_sets import FittedSets
 from mvset.calibration.guarantees import CALIBRATION_MODES, CalibrationMode, Guarantee, Reservation
 from mvset.calibration.offsets import offsets_by_rank
 from mvset.calibration.splits import random_splits, warn_if_unresolved
-from mvset.estimators.base import SetEstimator
+from mvset.estimators.inference_estimator import InferenceEstimator
 from mvset.explanation import displacement
 from mvset.parallel import thread_map
 from mvset.svm.convergence import warn_if_unconverged
@@ -35,7 +35,7 @@ from mvset.validation import candidate_sigmas, check_extent, check_spread, valid
 from mvset.volume.sampler import VOLUME_METHODS, VolumeMethod, VolumeSampler
 
 
-class MinimumVolumeSet(SetEstimator):
+class MinimumVolumeSet(InferenceEstimator):
     r"""Minimum Volume set of a given mass, with calibrated offset and automatic bandwidth.
 
     Estimates the smallest region that holds a share `mass` of the distribution of the rows. A Gaussian one-class SVM is

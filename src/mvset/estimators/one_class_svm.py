@@ -17,7 +17,7 @@ from mvset.svm.convergence import SolveReport, warn_if_unconverged
 from mvset.svm.dual import solve_dual
 from mvset.svm.expansion import kernel_expansion
 from mvset.svm.gram import lazy_gram
-from mvset.validation import validated_rows
+from mvset.validation import reject_non_numeric, validated_rows
 
 
 class OneClassSVM(OutlierMixin, BaseEstimator):
@@ -319,6 +319,7 @@ def _validated_weights(sample_weight: ArrayLike | None, X: NDArray[np.float64]) 
     """One weight for each row, of which some are positive."""
     if sample_weight is None:
         return np.ones(len(X))
+    reject_non_numeric(sample_weight, "sample_weight")
     weights: NDArray[np.float64] = check_array(
         sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight"
     )

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
 from sklearn import pipeline as sklearn_pipeline
+from sklearn.utils.metaestimators import available_if
 
 from mvset.estimators.base import SetEstimator
 from mvset.estimators.minimum_volume_set import MinimumVolumeSet
 from mvset.inference.monitor import DriftMonitor
+from mvset.validation import reject_masked
 
 
-def _forwarded(name: str) -> Callable[..., Any]:
-    """Method of the last step, on rows that the steps before have transformed."""
+def _forwarded(name: str) -> Any:
+    """Method of the last step, on rows that the steps before have transformed; missing if the last step has none."""
+    documented = getattr(MinimumVolumeSet, name)
 
+    @available_if(lambda pipeline: hasattr(pipeline._final_estimator, name))
+    @wraps(documented)
     def method(self: Pipeline, X: Any, *args: Any, **kwargs: Any) -> Any:
-        return getattr(self.steps[-1][1], name)(self.transform_before(X), *args, **kwargs)
+        reject_masked(X)
+        return getattr(self._final_estimator, name)(self.transform_before(X), *args, **kwargs)
 
-    own = getattr(MinimumVolumeSet, name)
-    method.__name__, method.__doc__ = name, own.__doc__
     return method
 
 
@@ -70,22 +74,49 @@ class Pipeline(sklearn_pipeline.Pipeline):
     explain = _forwarded("explain")
     decision_function = _forwarded("decision_function")
 
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Pipeline:
+        """Fit all steps.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of the table.
+        y : Ignored
+            Present for API consistency.
+        **params : dict
+            As for :class:`sklearn.pipeline.Pipeline`.
+
+        Returns
+        -------
+        self : Pipeline
+            The fitted pipeline.
+        """
+        reject_masked(X)  # steps would drop the mask
+        super().fit(X, y, **params)
+        return self
+
+    @available_if(lambda pipeline: hasattr(pipeline._final_estimator, "drift_monitor"))
     def drift_monitor(
         self, *, false_alarm_rate: float = 0.01, random_state: int | np.random.RandomState | None = None
     ) -> DriftMonitor:
         """Watch over batches of rows of the table; see :meth:`MinimumVolumeSet.drift_monitor`."""
-        monitor: DriftMonitor = self.steps[-1][1].drift_monitor(
+        monitor: DriftMonitor = self._final_estimator.drift_monitor(
             false_alarm_rate=false_alarm_rate, random_state=random_state
         )
         monitor.model = copy.deepcopy(self)
         return monitor
 
     def __getattr__(self, name: str) -> Any:
-        """What takes no rows is asked of the last step."""
+        """What takes no rows is asked of the last step, if that is an estimator of nested sets."""
         steps = self.__dict__.get("steps")
-        if name.startswith("__") or not steps:
-            raise AttributeError(name)
-        return getattr(steps[-1][1], name)
+        last = steps[-1][1] if steps else None
+        if name.startswith("_") or hasattr(type(self), name) or not isinstance(last, SetEstimator | Pipeline):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(last, name)
+
+    def __dir__(self) -> list[str]:
+        last = self.steps[-1][1] if self.steps else None
+        return sorted({*super().__dir__(), *(dir(last) if isinstance(last, SetEstimator) else [])})
 
 
 def make_pipeline(*steps: Any, memory: Any = None, verbose: bool = False) -> Pipeline:
@@ -117,6 +148,11 @@ def make_pipeline(*steps: Any, memory: Any = None, verbose: bool = False) -> Pip
 
 
 def as_pipeline(model: Any) -> Any:
-    """A scikit-learn Pipeline that ends in nested sets as ours; anything else as it is."""
-    plain = type(model) is sklearn_pipeline.Pipeline and isinstance(model.steps[-1][1], SetEstimator)
-    return Pipeline(model.steps, memory=model.memory, verbose=model.verbose) if plain else model
+    """A scikit-learn Pipeline that ends in nested sets, however deep, as ours; anything else as it is."""
+    if type(model) is not sklearn_pipeline.Pipeline:
+        return model
+    *before, (name, last) = model.steps
+    last = as_pipeline(last)
+    if not isinstance(last, SetEstimator | Pipeline):
+        return model
+    return Pipeline(**{**model.get_params(deep=False), "steps": [*before, (name, last)]})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -19,27 +20,39 @@ from mvset.bandwidth.diagnostics import warn_if_on_edge
 from mvset.bandwidth.grid import bandwidth_grid, extend_grid
 from mvset.calibration.guarantees import Guarantee
 from mvset.calibration.offsets import offsets_by_rank
-from mvset.estimators.base import SetEstimator, measured_sets
+from mvset.estimators.base import measured_sets
+from mvset.estimators.inference_estimator import InferenceEstimator
 from mvset.exceptions import CalibrationWarning
 from mvset.parallel import Map
 from mvset.validation import candidate_sigmas, check_spread, validated_rows
+from mvset.values import ArrayValue, checked_array
 from mvset.volume.sampler import VOLUME_METHODS, VolumeMethod, VolumeSampler
 
 _FOLDS = 4  # as in the paper
+_LARGEST = 1e300
 
 
-@dataclass(frozen=True)
-class LogDensity:
-    """Logarithm of a fitted kernel density estimate."""
+@dataclass(frozen=True, eq=False)
+class LogDensity(ArrayValue):
+    """Logarithm of the kernel density estimate on given rows."""
 
-    estimate: KernelDensity
+    rows: NDArray[np.float64]
+    sigma: float
+
+    def __post_init__(self) -> None:
+        """Check the parts, also of what a file holds."""
+        object.__setattr__(self, "rows", checked_array(type(self).__name__, "rows", self.rows, 2))
+
+    @cached_property
+    def _estimate(self) -> KernelDensity:
+        return KernelDensity(bandwidth=self.sigma).fit(self.rows)
 
     def __call__(self, X: NDArray[np.float64], run: Map = map) -> NDArray[np.float64]:
-        """Values at the rows of X."""
-        return np.asarray(self.estimate.score_samples(X)) if len(X) else np.empty(0)
+        """Values at the rows of X; where the density underflows, a very small number instead of minus infinity."""
+        return np.maximum(self._estimate.score_samples(X), -_LARGEST) if len(X) else np.empty(0)
 
 
-class PluginKernelDensity(SetEstimator):
+class PluginKernelDensity(InferenceEstimator):
     """Level set of a Gaussian kernel density estimate, at the empirical quantile: the plug-in approach.
 
     The baseline of the paper's Section III-C, with the methods of :class:`MinimumVolumeSet`, to compare both on the
@@ -161,9 +174,9 @@ class PluginKernelDensity(SetEstimator):
         automatic = isinstance(self.sigma, str)
         sigmas = bandwidth_grid(X, rng) if automatic else candidate_sigmas(self.sigma)
         self.sigma_ = self._choose_bandwidth(X, sigmas, automatic, rng)
-        density = LogDensity(KernelDensity(bandwidth=self.sigma_).fit(X))
+        density = LogDensity(X, self.sigma_)
         scores = density(X)
-        if not np.isfinite(scores).all():
+        if not (np.abs(scores) < _LARGEST).all():
             raise ValueError(
                 f"sigma={self.sigma_:.4g} is too narrow for float64: the density at the rows is not finite."
             )

@@ -35,6 +35,7 @@ _TRUSTED = [
     "mvset.estimators.pipeline.Pipeline",
     "mvset.estimators.plugin_kernel_density.LogDensity",
     "mvset.estimators.plugin_kernel_density.PluginKernelDensity",
+    "mvset.inference.monitor.Bets",
     "mvset.inference.monitor.DriftMonitor",
     "mvset.metrics.detectors.InputFormat",
     "mvset.svm.expansion.KernelExpansion",
@@ -93,7 +94,7 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
 
     Returns
     -------
-    model : estimator
+    model : estimator or DriftMonitor
         As it was saved. A scikit-learn Pipeline that ends in nested sets is returned as :class:`mvset.Pipeline`, which
         answers everything on the columns of the table.
 
@@ -111,7 +112,7 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
     ...     mvset.load(path)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    mvset.exceptions.ModelFileError: ...model.mvset is not a model file: mvset.save and `mvset fit` write such.
+    mvset.exceptions.ModelFileError: ...model.mvset is not a model file...
     """
     skops_io = _skops_io()
     from skops.io.exceptions import UntrustedTypesFoundException
@@ -138,11 +139,13 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
             f"{path} holds types that are not known to be safe: {', '.join(unknown)}. If you trust where the file "
             f"comes from: mvset.load(path, trusted={unknown})."
         ) from None
-    except Exception as error:  # of any kind: the parts of another version do not fit together
-        written = ", ".join(f"{name} {version}" for name, version in written_with(path).items())
-        here = ", ".join(f"{name} {version}" for name, version in _versions().items())
+    except Exception as error:  # of any kind: the parts do not fit together
+        written = {name: version for name, version in note.items() if name != "format"}
+        if written == _versions():
+            raise ModelFileError(f"{path} is damaged ({error}): copy it once more, or fit again.") from error
+        before, here = (", ".join(f"{name} {version}" for name, version in v.items()) for v in (written, _versions()))
         raise ModelFileError(
-            f"{path} was written with {written} and cannot be read with {here} ({error}): install those versions, or "
+            f"{path} was written with {before} and cannot be read with {here} ({error}): install those versions, or "
             "fit again."
         ) from error
 
@@ -156,7 +159,7 @@ def written_with(path: str | os.PathLike[str]) -> dict[str, str]:
 def _note_in(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
     """What wrote a file; an error says what it is otherwise."""
     if not content.startswith(b"PK"):
-        raise ModelFileError(f"{path} is not a model file: mvset.save and `mvset fit` write such.")
+        raise ModelFileError(f"{path} is not a model file. Model files are written by mvset.save and `mvset fit`.")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             if archive.testzip():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy.special import gammaln, logsumexp
 from sklearn.utils import check_random_state
 
 from mvset.inference.drift import ScoreCells
+from mvset.values import ArrayValue
 
 Array = NDArray[np.float64]
 
@@ -88,9 +90,7 @@ class DriftMonitor:
         self._steps = np.unique(calibration_scores)
         cells = ScoreCells(self._steps)
         self._counts = cells.count(calibration_scores) if reserved else np.zeros(len(cells), dtype=np.intp)
-        self._starts = np.empty(0)  # number of the batch with which each bet started
-        self._log_capitals = np.empty(0)
-        self._histograms = np.empty((0, _BINS))  # of the p-values since then
+        self._bets = Bets(np.empty(0), np.empty(0), np.empty((0, _BINS)))
 
     def update(self, X: Any) -> bool:
         """Watch one more batch.
@@ -105,52 +105,63 @@ class DriftMonitor:
         drifted : bool
             Whether the alarm has gone off, now or before.
         """
-        p_values = self._p_values(np.asarray(self.model.score_samples(X), dtype=np.float64))
+        p_values, counts = self._p_values(np.asarray(self.model.score_samples(X), dtype=np.float64))
+        bets = self._bets.started(self.n_batches_ + 1).updated(np.histogram(p_values, _BINS, (0.0, 1.0))[0])
+        not_bet = -np.log(self.n_batches_ + 2.0)
+        log_martingale = float(logsumexp(np.append(bets.log_capitals, not_bet)))
+        # All at once, at the end: a batch that is interrupted is not half counted.
+        self._counts, self._bets, self.log_martingale_ = counts, bets, log_martingale
         self.n_rows_ += len(p_values)
         self.n_batches_ += 1
-        self._start_bet()
-        histogram = np.histogram(p_values, bins=_BINS, range=(0.0, 1.0))[0]
-        self._log_capitals += _log_likelihood_ratios(self._histograms + histogram)
-        self._log_capitals -= _log_likelihood_ratios(self._histograms)
-        self._histograms += histogram
-        not_bet = -np.log(self.n_batches_ + 1.0)
-        self.log_martingale_ = float(logsumexp(np.append(self._log_capitals, not_bet)))
-        self.drifted_ = self.drifted_ or bool(self.log_martingale_ >= -np.log(self.false_alarm_rate))
+        self.drifted_ = self.drifted_ or bool(log_martingale >= -np.log(self.false_alarm_rate))
         return self.drifted_
 
-    def _start_bet(self) -> None:
-        """Bet a share 1/(j (j+1)) of the capital from batch j on; the rest waits for later batches.
-
-        Beyond the limit, the two neighbouring bets whose ages have the ratio closest to one are merged: the older
-        leaves its capital to the younger. Capital may be moved between bets: the sum stays a martingale.
-        """
-        j = self.n_batches_
-        self._starts = np.append(self._starts, j)
-        self._log_capitals = np.append(self._log_capitals, -np.log(j * (j + 1.0)))
-        self._histograms = np.vstack([self._histograms, np.zeros(_BINS)])
-        if len(self._starts) > _MAX_BETS:
-            ages = j + 1.0 - self._starts
-            older = int(np.argmin(ages[:-1] / ages[1:]))
-            merged = np.logaddexp(self._log_capitals[older], self._log_capitals[older + 1])
-            self._log_capitals[older + 1] = merged
-            keep = np.arange(len(self._starts)) != older
-            self._starts, self._log_capitals = self._starts[keep], self._log_capitals[keep]
-            self._histograms = self._histograms[keep]
-
-    def _p_values(self, scores: Array) -> Array:
-        """Rank of each score among all before it, ties at random, as a share."""
-        cells = ScoreCells(self._steps).of(scores)
+    def _p_values(self, scores: Array) -> tuple[Array, NDArray[np.intp]]:
+        """Rank of each score among all before it, ties at random, as a share; and the counts with these scores."""
+        cells, counts = ScoreCells(self._steps).of(scores), self._counts
         found = [np.empty(0)]
         for start in range(0, len(cells), _BLOCK):
             block = cells[start : start + _BLOCK]
             earlier = np.tri(len(block), k=-1, dtype=bool)
-            counted = np.append(0, np.cumsum(self._counts))
+            counted = np.append(0, np.cumsum(counts))
             below = counted[block] + (earlier & (block < block[:, np.newaxis])).sum(axis=1)
-            ties = self._counts[block] + (earlier & (block == block[:, np.newaxis])).sum(axis=1) + 1  # itself included
+            ties = counts[block] + (earlier & (block == block[:, np.newaxis])).sum(axis=1) + 1  # itself included
             among = counted[-1] + np.arange(1.0, len(block) + 1.0)
             found.append((below + self._rng.uniform(size=len(block)) * ties) / among)
-            self._counts = self._counts + np.bincount(block, minlength=len(self._counts))
-        return np.concatenate(found)
+            counts = counts + np.bincount(block, minlength=len(counts))
+        return np.concatenate(found), counts
+
+
+@dataclass(frozen=True, eq=False)
+class Bets(ArrayValue):
+    """Bets against uniform p-values: the batch with which each started, its log capital, the p-values since then."""
+
+    starts: Array
+    log_capitals: Array
+    histograms: Array
+
+    def started(self, batch: int) -> Bets:
+        """With one more bet: a share 1/(j (j+1)) of the initial capital from batch j on; the rest waits.
+
+        Beyond the limit, the two neighbouring bets whose ages have the ratio closest to one are merged: the older
+        leaves its capital to the younger. Capital may be moved between bets: the sum stays a martingale.
+        """
+        starts = np.append(self.starts, float(batch))
+        log_capitals = np.append(self.log_capitals, -np.log(batch * (batch + 1.0)))
+        histograms = np.vstack([self.histograms, np.zeros(_BINS)])
+        if len(starts) <= _MAX_BETS:
+            return Bets(starts, log_capitals, histograms)
+        ages = batch + 1.0 - starts
+        older = int(np.argmin(ages[:-1] / ages[1:]))
+        log_capitals[older + 1] = np.logaddexp(log_capitals[older], log_capitals[older + 1])
+        keep = np.arange(len(starts)) != older
+        return Bets(starts[keep], log_capitals[keep], histograms[keep])
+
+    def updated(self, histogram: NDArray[np.intp]) -> Bets:
+        """After a batch whose p-values have this histogram."""
+        grown = self.histograms + histogram
+        gains = _log_likelihood_ratios(grown) - _log_likelihood_ratios(self.histograms)
+        return Bets(self.starts, self.log_capitals + gains, grown)
 
 
 def _log_likelihood_ratios(histograms: Array) -> Array:

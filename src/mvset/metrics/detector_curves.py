@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import auc
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 
 from mvset.bandwidth.curves import MassVolumeCurve, curve_fields, curve_volumes, mass_grid, mean_over
 from mvset.calibration.offsets import offset_at, offsets_by_rank
 from mvset.metrics.detectors import check_row_by_row, input_format, score_function
-from mvset.validation import check_extent, checked_share
+from mvset.validation import check_extent, checked_rows, checked_share
 from mvset.values import ArrayValue
 from mvset.volume.measure import VolumeSample, log_volumes_at
 from mvset.volume.reliability import warn_if_unreliable
@@ -276,7 +276,7 @@ class _Measured:
 def _measured(
     scorer: Any, X: Any, masses: ArrayLike | None, volume: VolumeMethod, n_points: int, random_state: Any
 ) -> _Measured:
-    rows = check_array(X, dtype=np.float64, ensure_min_samples=2)
+    rows = checked_rows(X, ensure_min_samples=2)
     check_extent(rows)
     checked = mass_grid(0.95, 0.04, 10) if masses is None else _checked_masses(masses)
     rng = check_random_state(random_state)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -67,26 +68,27 @@ def check_row_by_row(scorer: Any, score: Score, rows: Any, scores: NDArray[np.fl
 
 @dataclass(frozen=True)
 class InputFormat:
-    """Turns arrays into tables of the type and columns that a detector was fitted to; leaves them as arrays if none.
+    """Turns arrays into tables of the library and columns that a detector was fitted to; leaves them as arrays if none.
 
-    `frame` is the class of the table: a pandas or polars DataFrame, or a pyarrow Table.
+    `library` is "pandas", "polars", "pyarrow", or "" for arrays.
     """
 
-    frame: Any = None
+    library: str = ""
     columns: tuple[Any, ...] = ()
 
     def __call__(self, points: NDArray[np.float64]) -> Any:
         """The points in this format."""
-        if self.frame is None:
+        if not self.library:
             return points
-        if hasattr(self.frame, "from_arrays"):  # pyarrow
-            return self.frame.from_arrays(list(points.T), names=list(self.columns))
-        names = "columns" if hasattr(self.frame, "iloc") else "schema"  # pandas, polars
-        return self.frame(points, **{names: list(self.columns)})
+        library, names = import_module(self.library), list(self.columns)
+        if self.library == "pyarrow":
+            return library.Table.from_arrays(list(points.T), names=names)
+        return library.DataFrame(points, **{"columns" if self.library == "pandas" else "schema": names})
 
 
 def input_format(X: Any) -> InputFormat:
     """The format of X."""
-    if hasattr(X, "column_names"):  # pyarrow, whose `columns` are data
-        return InputFormat(type(X), tuple(X.column_names))
-    return InputFormat(type(X), tuple(X.columns)) if hasattr(X, "columns") else InputFormat()
+    library = type(X).__module__.partition(".")[0]
+    if library == "pyarrow":  # whose `columns` are data
+        return InputFormat(library, tuple(X.column_names))
+    return InputFormat(library, tuple(X.columns)) if library in ("pandas", "polars") else InputFormat()

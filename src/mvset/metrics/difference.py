@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 
 from mvset.metrics.detectors import InputFormat, input_format, is_pyod
-from mvset.validation import check_extent
+from mvset.validation import check_extent, checked_rows
 from mvset.volume.importance import Membership
 from mvset.volume.measure import VolumeEstimate, measure
 from mvset.volume.reliability import warn_if_unreliable
@@ -58,7 +58,7 @@ def symmetric_difference(
     >>> bool(difference.value < 0.4 * mixture.volume(0.95).value)
     True
     """
-    rows = check_array(X, dtype=np.float64)
+    rows = checked_rows(X)
     check_extent(rows)
     as_input = input_format(X)
     in_a, in_b = membership(set_a, as_input), membership(set_b, as_input)

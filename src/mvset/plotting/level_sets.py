@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array
 
 from mvset.estimators.model_parts import ModelParts
 from mvset.metrics.detectors import input_format
@@ -16,7 +15,7 @@ from mvset.plotting.axes import axes_to_draw_on, percent, plain, tidy
 from mvset.plotting.shades import BAND_BORDER, BORDER, LEGEND_WIDTH, draw_borders, draw_legend, draw_rows, draw_shades
 from mvset.summaries.masses import CONTOUR_MASSES, masses_around
 from mvset.summaries.slices import Slice, anchor, column_pairs, slice_through
-from mvset.validation import checked_share
+from mvset.validation import checked_rows, checked_share
 
 Array = NDArray[np.float64]
 
@@ -138,7 +137,7 @@ class LevelSetDisplay:
         model = ModelParts.of(estimator)
         sets, names = model.sets, model.feature_names
         inside = model.scores(X) >= sets.offset()
-        rows = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan")
+        rows = checked_rows(X, ensure_all_finite="allow-nan")
         as_input = input_format(X if hasattr(X, "dtypes") else rows)  # some steps select columns by name
         drawn = (
             sets.guaranteed(CONTOUR_MASSES)

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array
 
 from mvset.estimators.model_parts import ModelParts
 from mvset.files.atomic import atomic_write
 from mvset.report.numbers import slider_masses
 from mvset.summaries.survey import Survey
-from mvset.validation import checked_share
+from mvset.validation import checked_rows, checked_share
 
 _N_SAMPLED = 1500  # rows drawn in the figures
 _N_UNUSUAL = 12  # rows listed
@@ -63,7 +62,7 @@ def write_report(
         raise ImportError("The report needs more packages: pip install 'mvset[report]'") from missing
     fitted = ModelParts.of_minimum_volume_set(model)
     survey = report_survey(fitted, fitted.sets.mass if mass is None else checked_share(mass))
-    scored, rows = survey.score(X), check_array(X, dtype=np.float64)
+    scored, rows = survey.score(X), checked_rows(X)
     survey.add(rows, scored, np.arange(len(rows)), lambda selected: [{} for _ in selected])
     with atomic_write(Path(path)) as aside:
         aside.write_text(render_page(fitted, survey.result(), title=title), encoding="utf-8")

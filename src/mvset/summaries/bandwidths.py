@@ -41,7 +41,7 @@ class BandwidthComparison:
     def of(cls, selection: Selection) -> BandwidthComparison:
         """The comparison behind the selection of a fit."""
         values, errors, label = selection.values, selection.errors, AREA_LABEL
-        if selection.criterion != "area":
+        if selection.quantity != "area":
             compared = selection.eligible if selection.eligible.any() else np.ones_like(selection.eligible)
             least = min(values[compared & np.isfinite(values)], default=0.0)
             with np.errstate(over="ignore"):

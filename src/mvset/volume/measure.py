@@ -7,12 +7,13 @@ over the points inside it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri, stdtrit
 
-from mvset.values import ArrayValue
+from mvset.values import ArrayValue, checked_array
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,16 @@ class VolumeSample(ArrayValue):
     log_weights: NDArray[np.float64]
     n_replicates: int
     method: str
+
+    def __post_init__(self) -> None:
+        """Check the weights, also of what a file holds."""
+        log_weights = checked_array(type(self).__name__, "log_weights", self.log_weights, 1, infinite=True)
+        object.__setattr__(self, "log_weights", log_weights)
+        replicates = self.n_replicates
+        if not isinstance(replicates, Integral) or replicates < 1 or len(log_weights) % replicates:
+            raise ValueError(f"VolumeSample.n_replicates must divide {len(log_weights)} points; got {replicates!r}.")
+        if not isinstance(self.method, str):
+            raise ValueError(f"VolumeSample.method must be a string; got {self.method!r}.")
 
     def scaled_weights(self) -> tuple[float, NDArray[np.float64]]:
         """The logarithm of the largest weight, and the weights divided by it."""

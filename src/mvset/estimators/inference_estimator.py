@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from mvset.calibration.fitted_sets import FittedSets
+from mvset.estimators.base import SetEstimator
 from mvset.inference.monitor import DriftMonitor
 from mvset.inference.p_values import detect_outliers
 from mvset.inference.results import Detection, DriftReport, MassBand, MassInterval
@@ -18,14 +18,12 @@ from mvset.validation import checked_share
 Array = NDArray[np.float64]
 
 
-class InferenceMethods:
-    """Part of :class:`SetEstimator`: methods that ask `sets_` about masses, rows and batches.
+class InferenceEstimator(SetEstimator):
+    """Estimator of nested sets that also answers about masses, rows and batches.
 
-    They need calibration rows whose scores are comparable with those of new rows; where the offsets were set on
-    training rows (:class:`PluginKernelDensity`), all but `drift_monitor` raise an error that says so.
+    That needs calibration rows whose scores are comparable with those of new rows. Where the offsets were set on
+    training rows (:class:`PluginKernelDensity`), all methods but `drift_monitor` raise an error that says so.
     """
-
-    sets_: FittedSets
 
     @property
     def mass_interval_(self) -> MassInterval:
@@ -35,10 +33,6 @@ class InferenceMethods:
                 f"{type(self).__name__} is calibrated on its training rows, and has no mass_interval_."
             )
         return self.sets_.mass_interval()
-
-    def score_samples(self, X: Any) -> Array:
-        """Scores of rows."""
-        raise NotImplementedError
 
     def mass_interval(self, mass: float | None = None, confidence: float = 0.95) -> MassInterval:
         """Interval for the true mass of a set.
