@@ -26,7 +26,7 @@ test: lint
 reproduce: .venv/.ready
 	$(BIN)/mvset reproduce $(ARGS)
 
-# The suite and the simulations behind every promise about mass.
+# The suite and the simulations behind every guarantee about mass.
 test-all: test
 	$(BIN)/python -m pytest -m slow
 

@@ -14,10 +14,10 @@ Array = NDArray[np.float64]
 AREA_LABEL = "area under the mass-volume curve"
 VOLUME_LABEL = "volume relative to the smallest"
 _TITLES = {
-    "log volume": "Chosen: the widest σ within one standard error of the smallest sets",
-    "area": "Chosen: the σ with the smallest area",
-    "feature subsets": "Chosen: the widest σ within one standard error, on subsets of the columns",
-    "middle": "Some sets contain no sample point: the middle σ of these is chosen",
+    "log volume": "The widest σ within one standard error",
+    "area": "The σ of the least area",
+    "feature subsets": "The widest σ within one standard error, on column subsets",
+    "middle": "The middle σ of sets without sample points",
 }
 
 
