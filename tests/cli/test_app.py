@@ -54,6 +54,8 @@ def test_a_missing_extra_is_named(tmp_path):
         "import sys\n"
         f"missing = {MISSING!r}\n"
         "sys.modules.update(dict.fromkeys(missing))\n"
+        "from mvset.cli import load_app\n"
+        "load_app()\n"
         "from mvset_command import main\n"
         "for package, (arguments, said) in missing.items():\n"
         "    for name in missing:\n"
