@@ -71,8 +71,8 @@ def test_every_command_refuses_other_models(refused, folder, name):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "m.mvset is not a model file: mvset.save and `mvset fit` write such."),
-        (b"a,b\n1,2\n", "m.mvset is not a model file: mvset.save and `mvset fit` write such."),
+        (b"", "m.mvset is not a model file. Model files are written by mvset.save and `mvset fit`."),
+        (b"a,b\n1,2\n", "m.mvset is not a model file. Model files are written by mvset.save and `mvset fit`."),
         (None, "m.mvset is truncated or damaged: copy it once more, or fit again."),
     ],
 )

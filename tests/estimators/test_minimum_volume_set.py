@@ -25,16 +25,16 @@ def fitted():
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # eight dimensions, few hits; hopeless bandwidths
-def test_areas_agree_with_a_plain_scikit_learn_loop(table):
+@pytest.mark.parametrize("n_splits", [1, 3])
+def test_areas_agree_with_a_plain_scikit_learn_loop(n_splits, table):
     """Same splits, same points, every bandwidth, the hopelessly narrow ones included."""
     sigmas = np.geomspace(0.01, 10, 13)
     rng = np.random.RandomState(0)
-    splits = random_splits(len(table), 2, 0.2, rng)
+    splits = random_splits(len(table), n_splits, 0.2, rng)
     sample = draw_box_sample(table, 2000, rng)
     masses = mass_grid(0.95, 0.04, 10)
-    model = MinimumVolumeSet(sigma=sigmas, n_splits=2, volume_method="box", n_volume_points=2000, random_state=0).fit(
-        table
-    )
+    settings = {"volume_method": "box", "n_volume_points": 2000, "random_state": 0}
+    model = MinimumVolumeSet(sigma=sigmas, n_splits=n_splits, **settings).fit(table)
     box_volume = np.exp(sample.log_weights).sum()
     for sigma, curve in zip(sigmas, model.curves_, strict=True):
         _, area = reference.fit(table, splits, sigma, masses, sample.points, box_volume)

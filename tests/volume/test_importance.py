@@ -26,17 +26,18 @@ def estimate(name, d, seed, n_points):
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize(("d", "largest_error"), [(2, 0.012), (8, 0.015), (20, 0.025), (30, 0.06)])
 def test_closed_forms(name, d, largest_error):
-    volume, truth = estimate(name, d, seed=0, n_points=10_000)
-    error = volume.standard_error / volume.value
-    assert error <= largest_error
-    assert abs(volume.log_value - truth) <= 4 * error
+    for seed in range(3):
+        volume, truth = estimate(name, d, seed, n_points=10_000)
+        error = volume.standard_error / volume.value
+        assert error <= largest_error
+        assert abs(volume.log_value - truth) <= 4 * error
 
 
 def test_standard_errors_are_calibrated():
-    """72 estimates in 4 to 12 dimensions: their errors in units of the standard error are standard normal."""
+    """120 estimates in 4 to 12 dimensions: their errors in units of the standard error are standard normal."""
     z = []
     for name in SHAPES:
-        for seed in range(12):
+        for seed in range(20):
             volume, truth = estimate(name, 4 + 4 * (seed % 3), seed, n_points=3000)
             z.append((volume.value / np.exp(truth) - 1.0) * volume.value / volume.standard_error)
     z = np.array(z)
@@ -106,7 +107,7 @@ def test_a_small_far_cluster_is_not_missed():
     radius = np.sqrt(chi2.ppf(0.95, 10))
     both = Union([Ball(np.zeros(10), radius / 3), Ball(np.full(10, 30.0), radius)])
     z = []
-    for seed in range(6):
+    for seed in range(12):
         sample = ImportanceSampler(X, np.random.RandomState(seed)).draw(10_000, both.contains)
         volume = volume_of(sample, both.contains)
         z.append((volume.value - np.exp(both.log_volume)) / volume.standard_error)
