@@ -70,7 +70,7 @@ def main() -> None:
         results = [row(path, seed) for seed in SEEDS]
         values = np.array([result[1] for result in results])
         mean, spread = values.mean(axis=0), values.std(axis=0, ddof=1)
-        fallbacks = sum(result[2] != "volume" for result in results)
+        fallbacks = sum(result[2] != "log volume" for result in results)
         print(
             f"| {name} | {results[0][0][0]} | {results[0][0][1]} | {mean[0]:.2f} / {mean[1]:.2f} / {mean[2]:.2f} "
             f"| {mean[3]:.3f} ± {spread[3]:.3f} | {mean[4]:.3f} ± {spread[4]:.3f} | {mean[5]:.3f} ± {spread[5]:.3f} "

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.stats import chi2
@@ -112,3 +114,18 @@ def test_a_small_far_cluster_is_not_missed():
         volume = volume_of(sample, both.contains)
         z.append((volume.value - np.exp(both.log_volume)) / volume.standard_error)
     assert np.sqrt(np.mean(np.square(z))) < 2.0
+
+
+@pytest.mark.parametrize(("seed", "n", "d"), [(0, 120, 60), (4, 60, 40), (5, 60, 40)])
+def test_shapes_that_account_for_nothing_are_not_refitted(seed, n, d):
+    """Hardly more rows than columns: the moments of such shapes are rounding errors, and have no Cholesky factor."""
+    rng = np.random.default_rng(seed)
+    for rows, columns in ((120, 60), (33, 19), (60, 40)):
+        X = np.hstack([rng.uniform(size=(rows, columns // 2)) < 0.2, rng.lognormal(size=(rows, columns // 2))])
+        if (rows, columns) == (n, d):
+            break
+    X = X[:, np.ptp(X, axis=0) > 0].astype(float)
+    with warnings.catch_warnings(action="ignore"):
+        settings = {"sigma": [2.0, 4.0, 6.0], "n_splits": 3, "n_volume_points": 1000, "random_state": seed}
+        model = MinimumVolumeSet(**settings).fit((X - X.mean(axis=0)) / X.std(axis=0))
+    assert np.isfinite(model.volume_.log_value)

@@ -22,6 +22,7 @@ Membership = Callable[[Array], NDArray[np.bool_]]
 # The first proposal, from the rows.
 _MAX_ROWS = 10_000  # a larger table is subsampled
 _RIDGE = 1e-9  # added to the covariance of standardised columns, for collinear ones
+_ROWS_PER_COLUMN = 3  # below, the sample covariance is singular or nearly so: only the shrunk one is used
 _FEW_CENTRES, _MANY_CENTRES = 100, 500  # rows with balls around them: far apart, and random
 _DOMAIN = 1.5  # volumes are measured in the box around the rows enlarged by this factor
 
@@ -113,11 +114,13 @@ def _first_proposal(box: Box, rows: Array, units: Array, rng: np.random.RandomSt
 
 
 def _patch_ellipsoids(patch: Array) -> list[Ellipsoid]:
-    """Ellipsoids of the sample covariance and of the shrunk covariance of the rows."""
+    """Ellipsoids of the shrunk covariance and, if the rows are not too few, of the sample covariance."""
     centred = patch - patch.mean(axis=0)
     even = np.full(len(patch), 1.0 / len(patch))
-    covariances = np.stack([centred.T @ centred / len(patch), shrunk_covariance(centred, even)])
-    factors = np.linalg.cholesky(covariances + _RIDGE * np.eye(patch.shape[1]))
+    covariances = [shrunk_covariance(centred, even)]
+    if len(patch) >= _ROWS_PER_COLUMN * (1 + patch.shape[1]):
+        covariances.insert(0, centred.T @ centred / len(patch))
+    factors = np.linalg.cholesky(np.stack(covariances) + _RIDGE * np.eye(patch.shape[1]))
     return [Ellipsoid(patch.mean(axis=0), factor) for factor in factors]
 
 

@@ -26,6 +26,8 @@ Array = NDArray[np.float64]
 Coverages = Sequence[Coverage]
 
 N_SCALES = 20  # for each shape
+_NEGLIGIBLE_WEIGHT = 1e-12  # of a shape that is not refitted: its moments are lost in rounding
+_RIDGE = 1e-9  # relative, on the covariance of a refitted ellipsoid
 N_DEFENSIVE = 2  # shapes that are never dropped
 _MAX_SHAPES = 12  # kept after an adaptation round: more cost more time than they gain in accuracy
 _MIN_WEIGHT = 2e-3  # of each defensive shape
@@ -108,9 +110,14 @@ class Proposal:
         new: list[tuple[float, Shape, Array]] = [(box_weight, Box.around(points), geometric_scales(0.8, 1.2))]
         for shape, share in zip(self.shapes, responsibilities, strict=True):
             total = float(share.sum())
+            if not isinstance(shape, Ellipsoid) or total < _NEGLIGIBLE_WEIGHT:
+                continue
+            of_shape = share / total
             # An effective number of points of twice the number of columns: fewer do not determine an ellipsoid.
-            if isinstance(shape, Ellipsoid) and total > 0 and total**2 >= 2 * points.shape[1] * (share @ share):
-                new.append((total, *_fitted_ellipsoid(shape, points, share / total)))
+            if 2 * points.shape[1] * (of_shape @ of_shape) <= 1.0:
+                fitted = _fitted_ellipsoid(shape, points, of_shape)
+                if fitted is not None:
+                    new.append((total, *fitted))
         weights = np.repeat([[total] for total, _, _ in new], N_SCALES, axis=1)
         return Proposal(
             [*self.shapes, *(shape for _, shape, _ in new)],
@@ -136,8 +143,8 @@ def geometric_scales(low: float, high: float) -> Array:
     return np.geomspace(low, high, N_SCALES)
 
 
-def _fitted_ellipsoid(shape: Ellipsoid, points: Array, weights: Array) -> tuple[Ellipsoid, Array]:
-    """Ellipsoid with the moments of the weighted points, and its scales.
+def _fitted_ellipsoid(shape: Ellipsoid, points: Array, weights: Array) -> tuple[Ellipsoid, Array] | None:
+    """Ellipsoid with the moments of the weighted points, and its scales; None if the points have no extent.
 
     The moments are taken in the coordinates in which `shape` is a ball and shrunk towards it: few points leave it
     nearly unchanged.
@@ -145,12 +152,17 @@ def _fitted_ellipsoid(shape: Ellipsoid, points: Array, weights: Array) -> tuple[
     columns = np.ascontiguousarray(points.T)
     whitened = shape.whitened(columns).T
     shift = weights @ whitened
-    factor = np.linalg.cholesky(shrunk_covariance(whitened - shift, weights))
+    covariance = shrunk_covariance(whitened - shift, weights)
+    # Rounding must not make it indefinite where the points are nearly collinear.
+    ridge = _RIDGE * np.trace(covariance) / len(covariance)
+    factor = np.linalg.cholesky(covariance + ridge * np.eye(len(covariance)))
     fitted = Ellipsoid(shape.centre + shape.factor @ shift, shape.factor @ factor)
     gauges = fitted.gauge(columns)
     order = np.argsort(gauges)
     low, high = gauges[order[np.searchsorted(weights[order].cumsum(), [0.1, 0.999])]]
-    return fitted, geometric_scales(low, 1.1 * high)
+    if not (np.isfinite(high) and high > 0.0):
+        return None
+    return fitted, geometric_scales(max(low, 0.01 * high), 1.1 * high)
 
 
 def _log_sum_exp(log_values: Array) -> Array:
