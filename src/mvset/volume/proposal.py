@@ -115,9 +115,7 @@ class Proposal:
             of_shape = share / total
             # An effective number of points of twice the number of columns: fewer do not determine an ellipsoid.
             if 2 * points.shape[1] * (of_shape @ of_shape) <= 1.0:
-                fitted = _fitted_ellipsoid(shape, points, of_shape)
-                if fitted is not None:
-                    new.append((total, *fitted))
+                new.append((total, *_fitted_ellipsoid(shape, points, of_shape)))
         weights = np.repeat([[total] for total, _, _ in new], N_SCALES, axis=1)
         return Proposal(
             [*self.shapes, *(shape for _, shape, _ in new)],
@@ -143,8 +141,8 @@ def geometric_scales(low: float, high: float) -> Array:
     return np.geomspace(low, high, N_SCALES)
 
 
-def _fitted_ellipsoid(shape: Ellipsoid, points: Array, weights: Array) -> tuple[Ellipsoid, Array] | None:
-    """Ellipsoid with the moments of the weighted points, and its scales; None if the points have no extent.
+def _fitted_ellipsoid(shape: Ellipsoid, points: Array, weights: Array) -> tuple[Ellipsoid, Array]:
+    """Ellipsoid with the moments of the weighted points, and its scales.
 
     The moments are taken in the coordinates in which `shape` is a ball and shrunk towards it: few points leave it
     nearly unchanged.
@@ -160,9 +158,7 @@ def _fitted_ellipsoid(shape: Ellipsoid, points: Array, weights: Array) -> tuple[
     gauges = fitted.gauge(columns)
     order = np.argsort(gauges)
     low, high = gauges[order[np.searchsorted(weights[order].cumsum(), [0.1, 0.999])]]
-    if not (np.isfinite(high) and high > 0.0):
-        return None
-    return fitted, geometric_scales(max(low, 0.01 * high), 1.1 * high)
+    return fitted, geometric_scales(low, 1.1 * high)
 
 
 def _log_sum_exp(log_values: Array) -> Array:
