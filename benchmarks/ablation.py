@@ -68,7 +68,7 @@ def realised(seed, sigma, n_splits, patches):
     with ExitStack() as stack:
         for patch in patches:
             replace_everywhere(stack, *REPLACEMENTS[patch])
-        model = MinimumVolumeSet(sigma=sigma, n_splits=n_splits, random_state=seed).fit(X)
+        model = MinimumVolumeSet(sigma=sigma, splits=n_splits, random_state=seed).fit(X)
     return np.mean(model.predict(fresh) == 1), model.sigma_
 
 

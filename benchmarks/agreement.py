@@ -42,7 +42,7 @@ def areas(name, X, sigmas, n_splits):
     theirs = Parallel(n_jobs=-1)(
         delayed(reference.fit)(X, splits, sigma, masses, sample.points, volume) for sigma in sigmas
     )
-    model = MinimumVolumeSet(sigma=sigmas, n_splits=n_splits, volume_method="box", random_state=0, n_jobs=-1).fit(X)
+    model = MinimumVolumeSet(sigma=sigmas, splits=n_splits, volume_method="box", random_state=0, n_jobs=-1).fit(X)
     difference = [abs(curve.area / area - 1) for curve, (_, area) in zip(model.curves_, theirs, strict=True)]
     print(f"area, {name}: differs by {100 * max(difference):.4f} % at most over {len(sigmas)} bandwidths", flush=True)
 
@@ -61,7 +61,7 @@ def excess(X, sigma, nu):
 
 def moons(data_seed, seed):
     X = two_moons(2000, random_state=data_seed)
-    model = MinimumVolumeSet(sigma=np.linspace(0.01, 0.5, 30), n_splits=25, random_state=seed, n_jobs=-1).fit(X)
+    model = MinimumVolumeSet(sigma=np.linspace(0.01, 0.5, 30), splits=25, random_state=seed, n_jobs=-1).fit(X)
     least = min((c for c in model.curves_ if c.training_mass <= c.masses[0]), key=lambda curve: curve.area)
     return model.sigma_, least.sigma, np.mean(model.predict(X) == 1)
 

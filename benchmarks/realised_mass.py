@@ -18,17 +18,17 @@ from mvset.datasets import paper_mixture
 def realised(seed, n_splits):
     mixture = paper_mixture()
     X, fresh = mixture.sample(500, random_state=seed), mixture.sample(100_000, random_state=10_000 + seed)
-    model = MinimumVolumeSet(mass=0.95, n_splits=n_splits, random_state=seed).fit(X)
+    model = MinimumVolumeSet(mass=0.95, splits=n_splits, random_state=seed).fit(X)
     plain = svm.OneClassSVM(nu=0.05, gamma=0.5 / model.sigma_**2).fit(X)
     scaled = svm.OneClassSVM(nu=0.05, gamma="scale").fit(X)
     return [np.mean(detector.predict(fresh) == 1) for detector in (model, plain, scaled)] + [model.sigma_]
 
 
 def main() -> None:
-    n_splits = int(sys.argv[1]) if len(sys.argv) > 1 else MinimumVolumeSet().n_splits
+    n_splits = int(sys.argv[1]) if len(sys.argv) > 1 else "auto"
     masses = np.array(Parallel(n_jobs=-1)(delayed(realised)(seed, n_splits) for seed in range(100)))
     names = (
-        f"MinimumVolumeSet, n_splits={n_splits}",
+        f"MinimumVolumeSet, splits={n_splits}",
         "sklearn OneClassSVM nu=0.05, same sigma",
         "sklearn OneClassSVM nu=0.05, gamma='scale'",
     )

@@ -17,10 +17,10 @@ from mvset import MinimumVolumeSet
 from mvset.datasets import two_moons
 X = two_moons({n}, random_state=0)
 began = time.perf_counter()
-MinimumVolumeSet(sigma={sigma}, n_splits={n_splits}, n_jobs=-1, random_state=0).fit(X)
+MinimumVolumeSet(sigma={sigma}, splits={n_splits}, n_jobs=-1, random_state=0).fit(X)
 first = time.perf_counter() - began
 began = time.perf_counter()
-MinimumVolumeSet(sigma={sigma}, n_splits={n_splits}, n_jobs=-1, random_state=0).fit(X) if {n} < 5000 else None
+MinimumVolumeSet(sigma={sigma}, splits={n_splits}, n_jobs=-1, random_state=0).fit(X) if {n} < 5000 else None
 second = time.perf_counter() - began
 print(first, second, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
@@ -36,7 +36,7 @@ def numbers(code, **environment):
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as cache:
-        small = FIT.format(n=500, sigma=0.3, n_splits=5)
+        small = FIT.format(n=500, sigma=0.3, splits=5)
         cold, _, _ = numbers(small, NUMBA_CACHE_DIR=cache)
         warm, again, _ = numbers(small, NUMBA_CACHE_DIR=cache)
         print(
@@ -45,9 +45,9 @@ def main() -> None:
         mvset = min(numbers(IMPORT.format(module="mvset"), NUMBA_CACHE_DIR=cache)[0] for _ in range(3))
         peer = min(numbers(IMPORT.format(module="sklearn.svm"))[0] for _ in range(3))
         print(f"import mvset {mvset:.2f} s, import sklearn.svm {peer:.2f} s: {mvset - peer:+.2f} s")
-        large, _, memory = numbers(FIT.format(n=10_000, sigma="'auto'", n_splits=10), NUMBA_CACHE_DIR=cache)
+        large, _, memory = numbers(FIT.format(n=10_000, sigma="'auto'", splits=10), NUMBA_CACHE_DIR=cache)
         print(f"n = 10 000, B = 10, automatic bandwidth: {large:.1f} s, peak memory {memory:.0f} MiB")
-        beyond, _, memory = numbers(FIT.format(n=20_000, sigma=0.15, n_splits=2), NUMBA_CACHE_DIR=cache)
+        beyond, _, memory = numbers(FIT.format(n=20_000, sigma=0.15, splits=2), NUMBA_CACHE_DIR=cache)
         print(f"n = 20 000, B = 2, one bandwidth, no Gram matrix: {beyond:.1f} s, peak memory {memory:.0f} MiB")
 
 

@@ -47,7 +47,7 @@ def scikit_learn_loop(X, splits, masses, sample):
 
 def main() -> None:
     X = two_moons(2000, random_state=0)
-    model = MinimumVolumeSet(sigma=SIGMAS, n_splits=N_SPLITS, volume_method="box", n_jobs=-1, random_state=0)
+    model = MinimumVolumeSet(sigma=SIGMAS, splits=N_SPLITS, volume_method="box", n_jobs=-1, random_state=0)
     model.fit(X)  # compiles
     times = []
     for _ in range(3):

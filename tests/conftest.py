@@ -33,9 +33,9 @@ def moons():
 
 @pytest.fixture(scope="session")
 def split_model(moons):
-    return MinimumVolumeSet(sigma=0.3, n_splits=5, random_state=0).fit(moons)
+    return MinimumVolumeSet(sigma=0.3, splits=5, random_state=0).fit(moons)
 
 
 @pytest.fixture(scope="session")
 def conformal_model(moons):
-    return MinimumVolumeSet(sigma=0.3, n_splits=5, calibration="conformal", random_state=0).fit(moons)
+    return MinimumVolumeSet(sigma=0.3, splits=5, calibration="conformal", random_state=0).fit(moons)

@@ -19,7 +19,7 @@ from mvset import MinimumVolumeSet, OneClassSVM, PluginKernelDensity
 from mvset.datasets import two_moons
 
 ESTIMATORS = [
-    MinimumVolumeSet(n_splits=3, n_volume_points=500, random_state=0),
+    MinimumVolumeSet(splits=3, n_volume_points=500, random_state=0),
     OneClassSVM(),
     PluginKernelDensity(n_volume_points=500, random_state=0),
 ]
@@ -56,7 +56,7 @@ def test_clone_pickle_and_pipeline(estimator, X):
 
 def test_grid_search_over_parameters(X):
     search = GridSearchCV(
-        MinimumVolumeSet(sigma=0.5, n_splits=2, random_state=0),
+        MinimumVolumeSet(sigma=0.5, splits=2, random_state=0),
         {"mass": [0.95, 0.8, 0.9]},
         scoring=lambda model, rows, y=None: -model.volume_.value,
         cv=2,
@@ -77,7 +77,7 @@ def test_frames(estimator, frame, X):
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 def test_set_output(kind, X):
-    model = MinimumVolumeSet(mass=0.9, n_masses=3, n_splits=2, sigma=0.5, random_state=0).set_output(transform=kind)
+    model = MinimumVolumeSet(mass=0.9, n_masses=3, splits=2, sigma=0.5, random_state=0).set_output(transform=kind)
     table = model.fit(X).transform(X)
     assert list(table.columns) == ["minimumvolumeset_0.86", "minimumvolumeset_0.9", "minimumvolumeset_0.94"]
     np.testing.assert_array_equal(np.asarray(table)[:, 1], model.decision_function(X, mass=model.masses_[1]))
@@ -87,7 +87,7 @@ def test_decision_boundary_display(X):
     import matplotlib
 
     matplotlib.use("Agg")
-    model = MinimumVolumeSet(sigma=0.5, n_splits=2, random_state=0).fit(X)
+    model = MinimumVolumeSet(sigma=0.5, splits=2, random_state=0).fit(X)
     display = DecisionBoundaryDisplay.from_estimator(
         model, X, response_method="decision_function", plot_method="contour", levels=[0.0]
     )

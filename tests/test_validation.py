@@ -14,12 +14,13 @@ from sklearn.preprocessing import StandardScaler
 
 from mvset import MinimumVolumeSet, OneClassSVM, make_pipeline, mass_volume_curve, symmetric_difference
 from mvset.datasets import two_moons
+from mvset.validation import checked_labels
 
 X = two_moons(120, random_state=0)
 
 
 def fit(X, **parameters):
-    return MinimumVolumeSet(**{"sigma": 0.5, "n_splits": 2, "random_state": 0, **parameters}).fit(X)
+    return MinimumVolumeSet(**{"sigma": 0.5, "splits": 2, "random_state": 0, **parameters}).fit(X)
 
 
 def spoiled(value):
@@ -75,7 +76,8 @@ def test_sparse_matrices():
     [
         ("mass", 0.0), ("mass", 1.0), ("mass", -1), ("mass", 95), ("mass", "0.9"),
         ("nu", 0.0), ("nu", 1.1), ("sigma", 0.0), ("sigma", -1.0), ("sigma", "wide"),
-        ("n_splits", 0), ("test_size", 0.0), ("test_size", 1.0), ("mass_margin", 0.0), ("n_masses", 1),
+        ("splits", 0), ("splits", 2.5), ("time_order", "yes"), ("test_size", 0.0), ("test_size", 1.0),
+        ("mass_margin", 0.0), ("n_masses", 1), ("calibration", "magic"),
         ("n_volume_points", 0), ("tol", 0.0), ("max_iter", -2), ("n_jobs", 1.5),
     ],
 )  # fmt: skip
@@ -158,7 +160,7 @@ def test_one_column():
 
 
 def test_many_duplicates():
-    repeated = np.repeat(X[:60], 20, axis=0)
+    repeated = np.tile(X[:60], (20, 1))
     model = fit(repeated)
     assert np.isfinite(model.score_samples(repeated)).all()
     assert 0.9 < np.mean(model.predict(repeated) == 1) <= 1.0
@@ -172,9 +174,15 @@ def test_fewer_distinct_rows_than_a_block_of_ties():
 
 
 def test_constant_column_warns_and_works():
+    rows = np.column_stack([X[:, 0], np.ones(120), X[:, 1]])
     with pytest.warns(UserWarning, match="constant in column 1: volumes are measured across the other columns"):
-        model = fit(np.column_stack([X[:, 0], np.ones(120), X[:, 1]]))
+        model = fit(rows)
     assert model.volume_.value == pytest.approx(fit(X).volume_.value, rel=0.1)
+    np.testing.assert_array_equal(model.level(rows), fit(X).level(X))
+    rows[:60, 1] += 0.001
+    np.testing.assert_array_equal(model.predict(rows)[:60], -1)
+    np.testing.assert_array_equal(model.level(rows)[:60], 1.0)
+    np.testing.assert_array_equal(model.level(rows)[60:], fit(X).level(X)[60:])
 
 
 def test_wild_scales_warn():
@@ -184,7 +192,7 @@ def test_wild_scales_warn():
 
 def test_far_from_the_origin_with_many_columns():
     rows = np.random.default_rng(0).normal(size=(300, 20))
-    near, far = (MinimumVolumeSet(n_splits=2, random_state=0).fit(rows + shift) for shift in (0.0, 1e8))
+    near, far = (MinimumVolumeSet(splits=2, random_state=0).fit(rows + shift) for shift in (0.0, 1e8))
     for curve, other in zip(near.curves_[-6:], far.curves_[-6:], strict=True):
         assert other.sigma == pytest.approx(curve.sigma, rel=1e-4)
         assert other.mean_log_volume == pytest.approx(curve.mean_log_volume, abs=0.1)
@@ -192,7 +200,7 @@ def test_far_from_the_origin_with_many_columns():
 
 @pytest.mark.parametrize("scale", [1e-300, 1e300])
 def test_scales_beyond_float64(scale):
-    with pytest.raises(ValueError, match="Rescale them"), np.errstate(all="ignore"):
+    with pytest.raises(ValueError, match="escale them"), np.errstate(all="ignore"):
         MinimumVolumeSet(random_state=0).fit(scale * X)
 
 
@@ -201,11 +209,12 @@ def test_numbers_as_objects_and_nullable_columns():
     np.testing.assert_array_equal(fit(table).score_samples(table), fit(X).score_samples(X))
 
 
-def test_atoms_on_the_border_are_inside():
+@pytest.mark.parametrize("calibration", ["split", "paper", "conformal", "pac"])
+def test_atoms_on_the_border_are_inside(calibration):
     """Of values with masses 0.5, 0.3, 0.12, 0.08 the set of mass 0.95 must hold all: rounding must not decide."""
     rows = np.random.default_rng(0).choice([0.0, 1, 2, 5], p=[0.5, 0.3, 0.12, 0.08], size=(3000, 1))
     for sigma in (0.3, 0.5, 0.7):
-        assert (fit(rows, sigma=sigma).predict(rows) == 1).all()
+        assert (fit(rows, sigma=sigma, calibration=calibration).predict(rows) == 1).all()
 
 
 def test_one_far_outlier_does_not_make_the_bandwidth_global():
@@ -235,7 +244,7 @@ def test_empty_batch_at_predict():
 
 def test_masked_values_are_refused_by_column_and_a_mask_without_any_is_fine():
     X = np.ma.masked_array(two_moons(100, random_state=0), mask=False)
-    model = MinimumVolumeSet(sigma=0.5, n_splits=2, random_state=0).fit(X)
+    model = MinimumVolumeSet(sigma=0.5, splits=2, random_state=0).fit(X)
     X[3, 1] = np.ma.masked
     for call in (MinimumVolumeSet(sigma=0.5).fit, model.predict):
         with pytest.raises(ValueError, match=r"masked array with masked values in column\(s\) 1\. Drop"):
@@ -249,7 +258,7 @@ def test_dates_are_no_numbers(kind):
 
 
 def test_assume_finite_skips_the_check():
-    model = MinimumVolumeSet(sigma=0.5, n_splits=2, random_state=0).fit(two_moons(100, random_state=0))
+    model = MinimumVolumeSet(sigma=0.5, splits=2, random_state=0).fit(two_moons(100, random_state=0))
     with config_context(assume_finite=True):
         assert model.predict([[np.inf, 0.0]]) == [-1]
     with pytest.raises(ValueError, match="NaN or infinity in column 0"):
@@ -271,7 +280,7 @@ DATES = {
 
 @pytest.mark.parametrize("name", DATES)
 def test_dates_are_refused_wherever_rows_enter(name):
-    model = MinimumVolumeSet(sigma=0.5, n_splits=2, random_state=0).fit(two_moons(100, random_state=0))
+    model = MinimumVolumeSet(sigma=0.5, splits=2, random_state=0).fit(two_moons(100, random_state=0))
     for call in (
         MinimumVolumeSet(sigma=0.5).fit,
         model.predict,
@@ -284,8 +293,8 @@ def test_dates_are_refused_wherever_rows_enter(name):
 
 def test_masks_are_refused_wherever_rows_enter():
     X = np.ma.masked_array(two_moons(100, random_state=0), mask=False)
-    model = MinimumVolumeSet(sigma=0.5, n_splits=2, random_state=0).fit(X)
-    pipeline = make_pipeline(StandardScaler(), MinimumVolumeSet(sigma=0.5, n_splits=2, random_state=0)).fit(X)
+    model = MinimumVolumeSet(sigma=0.5, splits=2, random_state=0).fit(X)
+    pipeline = make_pipeline(StandardScaler(), MinimumVolumeSet(sigma=0.5, splits=2, random_state=0)).fit(X)
     X[3, 1] = np.ma.masked
     calls = {
         "curve": lambda: mass_volume_curve(model, X),
@@ -298,3 +307,56 @@ def test_masks_are_refused_wherever_rows_enter():
     for call in calls.values():
         with pytest.raises(ValueError, match="masked"):
             call()
+
+
+# ---------------------------------------------------------------- labels of rows
+
+
+@pytest.mark.parametrize(
+    ("labels", "text"),
+    [
+        ([1, 2, 1], ["1", "2", "1"]),
+        (np.array([1.0, 2.0, 1.5]), ["1", "2", "1.5"]),
+        (np.array([1, 2, 1], dtype=object), ["1", "2", "1"]),
+        (np.array([1.0, 2.0, 1.0], dtype=np.float32), ["1", "2", "1"]),
+        (["a", "b", ""], ["a", "b", ""]),
+        (pd.Series(["a", "b", "a"], dtype="category"), ["a", "b", "a"]),
+        (pd.Series([1, 2, 1], dtype="Int64"), ["1", "2", "1"]),
+        (pl.Series(["a", "b", "a"]), ["a", "b", "a"]),
+        ([True, False, True], ["True", "False", "True"]),
+        ([2**60 + 1, 0, 1], ["1152921504606846977", "0", "1"]),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_labels_are_text(labels, text):
+    found = checked_labels(labels, 3, "by")
+    assert found.dtype == object
+    assert found.tolist() == text
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["a", None, "b"],
+        [1.0, np.nan, 2.0],
+        ["a", np.nan, "b"],
+        np.array(["a", np.nan, "b"], dtype=object),
+        pd.Series(["a", None, "b"]),
+        pd.Series(["a", None, "b"], dtype="string"),
+        pd.Series([1, None, 2], dtype="Int64"),
+        pd.Series(["a", None, "b"], dtype="category"),
+        pd.Series([datetime(2026, 1, 1), None, datetime(2026, 1, 2)]),
+        pl.Series(["a", None, "b"]),
+        pa.array(["a", None, "b"]),
+    ],
+    ids=lambda value: f"{type(value).__name__} {getattr(value, 'dtype', '')}",
+)
+def test_missing_labels_are_refused(labels):
+    with pytest.raises(ValueError, match=r"by has no label for 1 row\(s\), the first of them row 1\. Drop these rows"):
+        checked_labels(labels, 3, "by")
+
+
+@pytest.mark.parametrize("labels", [[1, 2], [[1], [2], [3]], 5, []])
+def test_there_is_one_label_per_row(labels):
+    with pytest.raises(ValueError, match=r"groups has shape \(.*\), and X has 3 rows: give one label per row"):
+        checked_labels(labels, 3, "groups")

@@ -12,10 +12,12 @@ __all__ = [
     "CalibrationWarning",
     "ColumnScaleWarning",
     "ConstantColumnWarning",
+    "DependenceWarning",
     "ModelFileError",
     "ModelFileWarning",
     "MvsetWarning",
     "TooFewRowsError",
+    "UnseenGroupWarning",
     "VolumeWarning",
 ]
 
@@ -34,6 +36,14 @@ class ColumnScaleWarning(MvsetWarning):
 
 class CalibrationWarning(MvsetWarning):
     """Too few calibration rows for the mass asked for."""
+
+
+class DependenceWarning(MvsetWarning):
+    """Neighbouring rows are alike, and were split at random."""
+
+
+class UnseenGroupWarning(MvsetWarning):
+    """Rows belong to a group of which the fit has seen none."""
 
 
 class VolumeWarning(MvsetWarning):

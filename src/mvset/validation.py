@@ -74,7 +74,7 @@ def warn_if_constant(estimator: Any, X: NDArray[np.float64], stacklevel: int = 4
     if constant.any():
         warnings.warn(
             f"X is constant in {_named(estimator, np.flatnonzero(constant))}: volumes are measured across the other "
-            "columns only. Drop constant columns.",
+            "columns only, and any row in which one differs lies outside every set. Drop those that do not matter.",
             ConstantColumnWarning,
             stacklevel=stacklevel,
         )
@@ -182,6 +182,27 @@ def candidate_sigmas(sigma: Any) -> NDArray[np.float64]:
     if sigmas.ndim != 1 or sigmas.size == 0 or not np.all(np.isfinite(sigmas) & (sigmas > 0)):
         raise ValueError(f"sigma must be 'auto', a positive number or a list of positive numbers; got {sigma!r}.")
     return np.unique(sigmas)
+
+
+def checked_labels(labels: Any, n_rows: int, name: str) -> NDArray[Any]:
+    """Labels of rows as text, one per row and none missing; whole numbers have no decimals, whatever their type."""
+    values = np.asarray(labels, dtype=object)  # of a list of text and NaN numpy would make text
+    if values.shape != (n_rows,):
+        raise ValueError(f"{name} has shape {values.shape}, and X has {n_rows} rows: give one label per row.")
+    missing = [i for i, value in enumerate(values.tolist()) if _is_missing(value)]
+    if missing:
+        raise ValueError(
+            f"{name} has no label for {len(missing)} row(s), the first of them row {missing[0]}. Drop these rows, or "
+            "give them a label of their own."
+        )
+    text = [str(int(v)) if isinstance(v, float) and v.is_integer() else str(v) for v in values.tolist()]
+    return np.array(text, dtype=object)
+
+
+def _is_missing(value: Any) -> bool:
+    return (
+        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+    )
 
 
 def checked_share(mass: Any, name: str = "mass") -> float:

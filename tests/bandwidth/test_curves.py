@@ -14,9 +14,9 @@ MASSES = mass_grid(0.95, 0.04, 10)
 def curve_of(seed, n_points=4000):
     """Discs around the origin whose area is the mass times ten."""
     function = KernelExpansion(np.zeros((1, 2)), np.ones(1), 1.0, np.zeros(2))
-    ranked = np.exp(-0.5 * np.arange(1, 101) / 100 * 10 / np.pi)
+    offsets = np.exp(-0.5 * MASSES * 10 / np.pi)
     sample = draw_box_sample(np.array([[-2.0, -2.0], [2.0, 2.0]]), n_points, np.random.RandomState(seed))
-    return bandwidth_curve(1.0, 0.6, np.stack([ranked, ranked]), MASSES, sample, function(sample.points))
+    return bandwidth_curve(1.0, 0.6, MASSES, offsets, np.stack([offsets, offsets]), sample, function(sample.points))
 
 
 def test_masses_of_the_paper():
@@ -41,11 +41,11 @@ def test_area_is_the_trapezoid_of_the_volumes():
 
 
 def test_area_and_its_standard_error_against_the_truth():
-    """The sets are discs of area 10 k/m; 300 draws of the sample."""
+    """The sets are discs of ten times the mass; 300 draws of the sample."""
     curves = [curve_of(seed) for seed in range(300)]
     areas = np.array([curve.area for curve in curves])
     errors = np.array([curve.area_error for curve in curves])
-    truth = auc(MASSES, 10 * np.ceil(100 * MASSES - 1e-9) / 100)
+    truth = auc(MASSES, 10 * MASSES)
     assert areas.mean() == pytest.approx(truth, abs=4 * areas.std() / np.sqrt(300))
     assert np.mean(np.abs(areas - truth) < 1.96 * errors) == pytest.approx(0.95, abs=4 * np.sqrt(0.05 / 300))
 

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
 
 from mvset import MinimumVolumeSet
+from mvset.calibration.constant_columns import ConstantColumns
 from mvset.calibration.fitted_sets import FittedSets
 from mvset.calibration.guarantees import Guarantee
 from mvset.datasets import two_moons
@@ -14,16 +15,16 @@ from mvset.datasets import two_moons
 X = two_moons(400, random_state=0)
 
 
-@pytest.fixture(scope="module", params=["split", "conformal", "pac"])
+@pytest.fixture(scope="module", params=["split", "conformal", "pac", "paper"])
 def sets(request):
-    return MinimumVolumeSet(0.9, sigma=0.3, n_splits=5, calibration=request.param, random_state=0).fit(X).sets_
+    return MinimumVolumeSet(0.9, sigma=0.3, splits=5, calibration=request.param, random_state=0).fit(X).sets_
 
 
 def test_it_is_immutable_and_pickled_through_its_constructor(sets):
     assert pickle.loads(pickle.dumps(sets)) == sets
     with pytest.raises(FrozenInstanceError):
         sets.mass = 0.5
-    for array in (sets.offsets, sets.masses, sets.volume_sample.log_weights):
+    for array in (sets.calibration.offsets, sets.masses, sets.volume_sample.log_weights):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0.0
     assert not len(sets.volume_sample.points)
@@ -38,18 +39,11 @@ def test_it_is_immutable_and_pickled_through_its_constructor(sets):
         ("masses", lambda a: a + 0.5),
         ("masses", lambda a: a[:0]),
         ("score", lambda score: None),
-        ("offsets", lambda a: a[:-1].copy()),
-        ("offsets", lambda a: a[::-1].copy()),
-        ("offsets", lambda a: a[:0]),
-        ("offsets", lambda a: a.astype(np.float32)),
-        ("offsets", lambda a: np.append(a, np.nan)),
-        ("guarantee", lambda g: "split"),
-        ("calibration_scores", lambda a: np.append(a, np.inf)),
-        ("calibration_scores", lambda a: a[::-1].copy()),
-        ("calibration_scores", lambda a: a.astype(str)),
-        ("split_scores", lambda a: a.ravel()),
+        ("calibration", lambda calibration: None),
+        ("constants", lambda constants: constants.values),
         ("sample_scores", lambda a: a[:-1]),
         ("volume_sample", lambda sample: None),
+        ("groups", lambda groups: {"a": 0.5}),
     ],
 )
 def test_damaged_parts_are_refused(sets, field, damage):
@@ -69,7 +63,7 @@ def test_a_guarantee_that_does_not_exist_is_refused():
 
 
 def test_answers_are_functions_of_the_score(sets):
-    scores = np.sort(np.concatenate([sets.offsets, sets.sample_scores[:500], [0.0]]))
+    scores = np.sort(np.concatenate([sets.calibration.offsets, sets.sample_scores[:500], [0.0]]))
     levels, p_values = sets.level(scores), sets.p_value(scores)
     assert (np.diff(levels) <= 0).all()
     assert (np.diff(p_values) >= 0).all()
@@ -81,7 +75,7 @@ def test_answers_are_functions_of_the_score(sets):
 
 
 def test_the_drift_counter_counts_part_by_part(sets):
-    scores = np.random.default_rng(0).permutation(sets.calibration_scores)[:150] * 0.8
+    scores = np.random.default_rng(0).permutation(sets.calibration.scores)[:150] * 0.8
     whole, parts = sets.drift_counter(), sets.drift_counter()
     whole.update(scores)
     for part in np.array_split(scores, 4):
@@ -90,8 +84,18 @@ def test_the_drift_counter_counts_part_by_part(sets):
     assert whole.report().n_outside == np.sum(scores < sets.offset())
 
 
+def test_a_row_in_which_a_constant_column_changed_is_below_every_offset(sets):
+    with_constant = replace(sets, constants=ConstantColumns(np.array([0.0]), np.array([X[0, 0]])))
+    scores = with_constant.scores(X)
+    assert scores[0] == sets.scores(X)[0] == sets.score(X[:1])[0]
+    changed = X[:, 0] != X[0, 0]
+    assert (scores[changed] < sets.calibration.offsets[-1]).all()
+    np.testing.assert_array_equal(with_constant.level(scores[changed]), 1.0)
+    np.testing.assert_array_equal(with_constant.p_value(scores[changed]), sets.p_value(-np.inf))
+
+
 def test_what_the_caller_holds_cannot_change_it():
-    model = MinimumVolumeSet(0.9, sigma=[0.2, 0.3], n_splits=3, random_state=0).fit(X)
+    model = MinimumVolumeSet(0.9, sigma=[0.2, 0.3], splits=3, random_state=0).fit(X)
     before = model.masses_
     model.curves_[0].masses[:] = 0.5
     np.testing.assert_array_equal(model.masses_, before)
@@ -106,3 +110,19 @@ def test_a_mass_next_to_one_is_refused_at_once():
             largest = Guarantee(mode).masses_by_rank(n)[-1]
             assert Guarantee(mode).reaches(largest, n)
             assert not Guarantee(mode).reaches(largest + 1e-9, n)
+
+
+def test_groups_judge_their_rows():
+    by = np.where(X[:, 0] < 0.5, "left", "right").astype(object)
+    sets = MinimumVolumeSet(0.9, sigma=0.3, splits=5, random_state=0).fit(X, by=by).sets_
+    scores = sets.scores(X)
+    levels, offsets = sets.level(scores, by), sets.row_offsets(0.8, by, len(X))
+    np.testing.assert_array_equal(levels <= 0.8, scores >= offsets)
+    assert set(offsets) == {calibration.offset(0.8) for calibration in sets.groups.calibrations}
+    np.testing.assert_array_equal(sets.row_offsets(None, None, 3), sets.offset())
+    np.testing.assert_array_equal(sets.drift_scores(scores, by), 1.0 - levels)
+    np.testing.assert_array_equal(sets.drift_scores(scores), scores)
+    assert pickle.loads(pickle.dumps(sets)) == sets
+    assert replace(sets, groups=None) != sets
+    with pytest.raises(ValueError, match="fitted without groups"):
+        replace(sets, groups=None).drift_counter(grouped=True)

@@ -5,12 +5,26 @@ import pytest
 from scipy import stats
 
 from mvset.calibration.guarantees import Guarantee, Reservation
-from mvset.calibration.splits import random_splits
+from mvset.calibration.splits import GroupSplitting, RandomSplitting, random_splits
+from mvset.exceptions import TooFewRowsError
+
+SPLITTING = RandomSplitting(10, 0.2)
 
 
 @pytest.mark.parametrize("m", [1, 7, 100])
-def test_split_claims_the_share_held(m):
-    np.testing.assert_allclose(Guarantee("split").masses_by_rank(m), np.arange(1, m + 1) / m)
+@pytest.mark.parametrize("mode", ["paper", "training"])
+def test_the_paper_claims_the_share_held(mode, m):
+    np.testing.assert_allclose(Guarantee(mode).masses_by_rank(m), np.arange(1, m + 1) / m)
+
+
+@pytest.mark.parametrize("mass", [0.5, 0.8, 0.9, 0.95, 0.99])
+@pytest.mark.parametrize("m", [1, 7, 100, 1000])
+def test_split_takes_the_half_rank_nearest_to_the_mass_of_new_rows(m, mass):
+    """The set of rank k = 1, 1½, 2, … m holds (k+1)/(m+2) of them."""
+    claims = Guarantee("split").masses_by_rank(2 * m - 1)
+    chosen = min(len(claims) - 1, int(np.searchsorted(claims, mass - 1e-12)))
+    held = (np.arange(1.0, m + 0.25, 0.5) + 1) / (m + 2)
+    assert abs(held[chosen] - mass) == pytest.approx(np.abs(held - mass).min())
 
 
 @pytest.mark.parametrize("mass", [0.8, 0.9, 0.95])
@@ -54,16 +68,27 @@ def test_known_numbers_of_rows():
 def test_least_rows_of_a_reservation_is_the_least(mass, share):
     reservation = Reservation(Guarantee("pac", 0.9), mass, share, test_size=0.2)
     least = reservation.min_rows()
-    kept, reserved = reservation.draw(least, np.random.RandomState(0))
+    kept, reserved = reservation.draw(SPLITTING, least, np.random.RandomState(0))
     assert reservation.guarantee.reaches(mass, len(reserved))
     assert len(random_splits(len(kept), 1, 0.2, np.random.RandomState(0))) == 1
     with pytest.raises(ValueError, match=f"n_samples={least - 1} rows are too few .* {least} in all"):
-        reservation.draw(least - 1, np.random.RandomState(0))
+        reservation.draw(SPLITTING, least - 1, np.random.RandomState(0))
 
 
 def test_reserved_rows_are_a_random_share():
     reservation = Reservation(Guarantee("conformal"), 0.9, 0.3, test_size=0.2)
-    kept, reserved = reservation.draw(101, np.random.RandomState(0))
+    kept, reserved = reservation.draw(SPLITTING, 101, np.random.RandomState(0))
     np.testing.assert_array_equal(np.sort(np.concatenate([kept, reserved])), np.arange(101))
     assert len(reserved) == 31
-    assert not np.array_equal(reserved, reservation.draw(101, np.random.RandomState(1))[1])
+    assert not np.array_equal(reserved, reservation.draw(SPLITTING, 101, np.random.RandomState(1))[1])
+
+
+def test_groups_that_leave_too_few_rows_say_so():
+    """Enough rows in all, but one group has nearly all of them."""
+    groups = np.append(np.zeros(95, dtype=int), np.arange(1, 6))
+    reservation = Reservation(Guarantee("conformal"), 0.95, 0.5, test_size=0.2)
+    assert reservation.suffices(100)
+    with pytest.raises(
+        TooFewRowsError, match=r"of 100 rows are left to fit with and \d+ to calibrate with, because rows"
+    ):
+        reservation.draw(GroupSplitting(5, 0.2, groups), 100, np.random.RandomState(0))

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
-from mvset.calibration.offsets import level_at, offset_at, offsets_by_rank
+from mvset.calibration.offsets import half_ranks, level_at, offset_at, offsets_by_rank, order_statistics
 
 MASSES = np.linspace(0.01, 0.99, 99)
 
@@ -50,6 +50,22 @@ def test_level_is_the_smallest_mass_that_contains_the_point(scores, mass, new):
 def test_level_ends():
     ranked = offsets_by_rank([0.1, 0.2, 0.3, 0.4])[0]
     np.testing.assert_allclose(level_at(ranked, [1.0, 0.22, 0.1, 0.05]), [0.0, 0.5, 0.75, 1.0])
+
+
+def test_order_statistics_are_the_scores_descending():
+    scores = np.random.default_rng(0).normal(size=50)
+    ranked = order_statistics(scores)
+    np.testing.assert_allclose(ranked, np.sort(scores)[::-1], rtol=1e-11)
+    np.testing.assert_array_equal((scores >= ranked[:, np.newaxis]).sum(axis=1), np.arange(1, 51))
+
+
+@pytest.mark.parametrize("m", [1, 2, 50])
+def test_half_ranks_are_order_statistics_and_the_middles_between_them(m):
+    scores = np.random.default_rng(0).normal(size=m)
+    ranked = half_ranks(scores)
+    np.testing.assert_array_equal(ranked[::2], order_statistics(scores))
+    np.testing.assert_allclose(ranked[1::2], 0.5 * (ranked[:-1:2] + ranked[2::2]), atol=1e-11)
+    np.testing.assert_array_equal((scores >= ranked[:, np.newaxis]).sum(axis=1), np.arange(2, 2 * m + 1) // 2)
 
 
 def test_offsets_decrease_with_mass():

@@ -2,8 +2,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.model_selection import GroupKFold, GroupShuffleSplit, KFold, ShuffleSplit, TimeSeriesSplit
 
-from mvset.calibration.splits import random_splits
+from mvset.calibration.splits import (
+    BlockSplitting,
+    CustomSplitting,
+    GroupSplitting,
+    RandomSplitting,
+    random_splits,
+    splitting,
+    warn_if_unresolved,
+)
+from mvset.exceptions import CalibrationWarning
 
 
 @pytest.mark.parametrize(("n", "n_splits", "test_size"), [(500, 10, 0.2), (506, 25, 0.2), (7, 4, 0.3), (100, 3, 0.75)])
@@ -39,3 +49,231 @@ def test_same_seed_same_splits():
 def test_too_few_rows(n, test_size):
     with pytest.raises(ValueError, match=rf"n_samples={n} rows with test_size={test_size}"):
         random_splits(n, 3, test_size, np.random.RandomState(0))
+
+
+# ---------------------------------------------------------------- groups
+
+
+GROUPS = np.random.default_rng(0).integers(23, size=400)
+
+
+@pytest.mark.parametrize("n_splits", [1, 5, 13])
+def test_no_group_is_on_both_sides(n_splits):
+    splits = GroupSplitting(n_splits, 0.2, GROUPS).splits(np.arange(400), np.random.RandomState(0))
+    assert len(splits) == n_splits
+    for split in splits:
+        assert not np.isin(GROUPS[split.train], GROUPS[split.held_out]).any()
+        np.testing.assert_array_equal(np.union1d(split.train, split.held_out), np.arange(400))
+        assert len(np.unique(GROUPS[split.held_out])) == 5
+
+
+@pytest.mark.parametrize("n_splits", [5, 10, 13])
+def test_groups_are_held_out_equally_often(n_splits):
+    splits = GroupSplitting(n_splits, 0.2, GROUPS).splits(np.arange(400), np.random.RandomState(0))
+    times = np.bincount(np.concatenate([np.unique(GROUPS[split.held_out]) for split in splits]), minlength=23)
+    assert times.max() - times.min() <= 1
+
+
+def test_whole_groups_are_reserved_and_the_others_are_split():
+    splitting_rule, rng = GroupSplitting(5, 0.2, GROUPS), np.random.RandomState(0)
+    kept, reserved = splitting_rule.reserve(400, 0.5, rng)
+    assert not np.isin(GROUPS[kept], GROUPS[reserved]).any()
+    assert len(np.unique(GROUPS[reserved])) == 12
+    np.testing.assert_array_equal(np.union1d(kept, reserved), np.arange(400))
+    for split in splitting_rule.splits(kept, rng):
+        assert not np.isin(GROUPS[kept[split.train]], GROUPS[kept[split.held_out]]).any()
+        np.testing.assert_array_equal(np.union1d(split.train, split.held_out), np.arange(len(kept)))
+
+
+def test_two_groups_are_the_least():
+    two = GroupSplitting(4, 0.2, np.repeat([0, 1], 10)).splits(np.arange(20), np.random.RandomState(0))
+    assert {len(split.held_out) for split in two} == {10}
+    with pytest.raises(ValueError, match=r"groups has 1 distinct value\(s\) in 20 rows; at least 2 are needed"):
+        GroupSplitting(4, 0.2, np.zeros(20, dtype=int)).splits(np.arange(20), np.random.RandomState(0))
+
+
+def test_a_single_row_to_train_on_is_refused():
+    lopsided = np.append(0, np.ones(19, dtype=int))
+    with pytest.raises(ValueError, match="leaves a split with a single row to train on: 2 groups in 20 rows"):
+        GroupSplitting(4, 0.2, lopsided).splits(np.arange(20), np.random.RandomState(0))
+
+
+# ---------------------------------------------------------------- time
+
+
+def runs(indices):
+    """Runs of consecutive numbers."""
+    return np.split(indices, np.flatnonzero(np.diff(indices) != 1) + 1)
+
+
+@pytest.mark.parametrize("gap", [0, 3, 20])
+@pytest.mark.parametrize("n", [97, 200, 503])
+def test_contiguous_blocks_are_held_out_and_training_rows_keep_their_distance(n, gap):
+    for split in BlockSplitting(10, 0.2, min(gap, n // 20)).splits(np.arange(n), np.random.RandomState(0)):
+        assert len(split.held_out) == pytest.approx(0.2 * n, abs=2)
+        assert all(len(run) >= n // 10 for run in runs(split.held_out))
+        distance = np.abs(split.train[:, np.newaxis] - split.held_out).min(axis=1)
+        assert distance.min() == min(gap, n // 20) + 1
+        left_out = np.setdiff1d(np.arange(n), np.union1d(split.train, split.held_out))
+        assert (np.abs(left_out[:, np.newaxis] - split.held_out).min(axis=1, initial=n) <= gap).all()
+
+
+def test_blocks_are_held_out_equally_often():
+    splits = BlockSplitting(10, 0.2, 2).splits(np.arange(200), np.random.RandomState(0))
+    np.testing.assert_array_equal(np.bincount(np.concatenate([split.held_out for split in splits])), 2)
+
+
+def test_reserved_blocks_keep_their_distance_and_the_rest_is_split_by_time():
+    rule, rng = BlockSplitting(6, 0.2, 7), np.random.RandomState(0)
+    kept, reserved = rule.reserve(400, 0.5, rng)
+    assert len(reserved) == 200
+    assert all(len(run) % 40 == 0 for run in runs(reserved))
+    assert np.abs(kept[:, np.newaxis] - reserved).min() == 8
+    for split in rule.splits(kept, rng):
+        distance = np.abs(kept[split.train][:, np.newaxis] - kept[split.held_out]).min()
+        assert distance > 7
+        assert len(np.intersect1d(split.train, split.held_out)) == 0
+
+
+def test_too_few_rows_in_time_order():
+    with pytest.raises(ValueError, match="12 rows in time order are too few to train on with a gap of 6 rows"):
+        BlockSplitting(3, 0.2, 6).splits(np.arange(12), np.random.RandomState(0))
+
+
+def test_the_gap_is_the_memory_of_the_rows_and_a_twentieth_at_most():
+    rng = np.random.default_rng(0)
+    independent, walk = rng.normal(size=(400, 2)), rng.normal(size=(400, 2)).cumsum(axis=0)
+    assert splitting(10, 0.2, independent, time_order=True).gap <= 1
+    assert splitting(10, 0.2, walk, time_order=True).gap == 20
+    assert splitting(10, 0.2, np.repeat(independent, 5, axis=0), time_order=True).gap == pytest.approx(4, abs=1)
+
+
+# ---------------------------------------------------------------- splitters of scikit-learn
+
+
+X = np.random.default_rng(0).normal(size=(100, 2))
+
+
+def custom(splitter):
+    return CustomSplitting(splitter, X, GROUPS[:100] if "Group" in type(splitter).__name__ else None)
+
+
+@pytest.mark.parametrize(
+    ("splitter", "n_splits"),
+    [
+        (KFold(5), 5),
+        (KFold(4, shuffle=True), 4),
+        (GroupKFold(3), 3),
+        (GroupShuffleSplit(7), 7),
+        (ShuffleSplit(3, test_size=0.3), 3),
+        (TimeSeriesSplit(4, gap=2), 4),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_splitter_of_scikit_learn_makes_its_splits(splitter, n_splits):
+    groups = GROUPS[:100]
+    rule = custom(splitter)
+    splits, again = (rule.splits(np.arange(100), np.random.RandomState(3)) for _ in range(2))
+    assert len(splits) == n_splits
+    for split, same in zip(splits, again, strict=True):
+        np.testing.assert_array_equal(split.train, same.train)
+        np.testing.assert_array_equal(split.held_out, same.held_out)
+        assert not np.isin(split.train, split.held_out).any()
+        assert (np.diff(split.held_out) > 0).all()
+        if "Group" in type(splitter).__name__:
+            assert not np.isin(groups[split.train], groups[split.held_out]).any()
+        if isinstance(splitter, TimeSeriesSplit):
+            assert split.train.max() + 2 < split.held_out.min()
+    assert getattr(splitter, "random_state", None) is None
+
+
+def test_other_seeds_make_other_splits_unless_the_splitter_has_its_own():
+    def held_out(splitter, seed):
+        return custom(splitter).splits(np.arange(100), np.random.RandomState(seed))[0].held_out
+
+    assert not np.array_equal(held_out(KFold(5, shuffle=True), 0), held_out(KFold(5, shuffle=True), 1))
+    own = KFold(5, shuffle=True, random_state=7)
+    np.testing.assert_array_equal(held_out(own, 0), held_out(own, 1))
+
+
+def test_a_splitter_splits_the_rows_that_are_left():
+    rows = np.arange(0, 100, 2)
+    splits = custom(GroupKFold(3)).splits(rows, np.random.RandomState(0))
+    np.testing.assert_array_equal(np.sort(np.concatenate([split.held_out for split in splits])), np.arange(50))
+    for split in splits:
+        assert not np.isin(GROUPS[rows[split.train]], GROUPS[rows[split.held_out]]).any()
+
+
+@pytest.mark.parametrize(("splitter", "n_reserved"), [(KFold(5), 60), (GroupKFold(4), 50), (TimeSeriesSplit(4), 60)])
+def test_splits_of_a_splitter_are_reserved_until_they_are_the_share(splitter, n_reserved):
+    kept, reserved = custom(splitter).reserve(100, 0.5, np.random.RandomState(0))
+    assert len(reserved) == pytest.approx(n_reserved, abs=5)
+    assert len(np.intersect1d(kept, reserved)) == 0
+    if isinstance(splitter, GroupKFold):
+        assert not np.isin(GROUPS[kept], GROUPS[reserved]).any()
+
+
+class Splitter:
+    def __init__(self, *splits):
+        self.splits = splits
+
+    def split(self, X, y=None, groups=None):
+        return self.splits
+
+    def __repr__(self):
+        return "Splitter()"
+
+
+@pytest.mark.parametrize(
+    ("splitter", "match"),
+    [
+        (Splitter(([0, 1, 2], [2, 3])), "a split of 3 rows to train on and 2 to hold out; .* no row in both"),
+        (Splitter(([0], [2, 3])), "a split of 1 rows"),
+        (Splitter(([0, 1], [])), "and 0 to hold out"),
+        (Splitter(), r"splits=Splitter\(\) makes no splits of 100 rows"),
+    ],
+)
+def test_splits_that_cannot_work_are_refused(splitter, match):
+    rule = CustomSplitting(Splitter(*((np.array(a, int), np.array(b, int)) for a, b in splitter.splits)), X)
+    with pytest.raises(ValueError, match=match):
+        rule.splits(np.arange(100), np.random.RandomState(0))
+
+
+# ---------------------------------------------------------------- what an estimator asks for
+
+
+def test_the_parameters_choose_the_way_to_split():
+    assert splitting(7, 0.3, X) == RandomSplitting(7, 0.3)
+    by_group = splitting("auto", 0.2, X, groups=[f"machine {g}" for g in GROUPS[:100]])
+    assert isinstance(by_group, GroupSplitting)
+    assert (by_group.groups.min(), by_group.groups.max()) == (0, len(np.unique(GROUPS[:100])) - 1)
+    assert isinstance(splitting(5, 0.2, X, time_order=True), BlockSplitting)
+    assert isinstance(splitting(KFold(3), 0.2, X), CustomSplitting)
+
+
+@pytest.mark.parametrize(("n", "n_splits"), [(30, 50), (1000, 50), (2000, 25), (5000, 10), (100_000, 10)])
+def test_few_rows_are_split_more_often(n, n_splits):
+    assert splitting("auto", 0.2, np.zeros((n, 1))).n_splits == n_splits
+
+
+@pytest.mark.parametrize(
+    ("settings", "match"),
+    [
+        ({"groups": GROUPS[:100], "time_order": True}, "time_order=True makes its own splits"),
+        ({"splits": KFold(3), "time_order": True}, "time_order=True makes its own splits"),
+        ({"splits": "many"}, "splits must be 'auto', a number or a splitter of scikit-learn; got 'many'"),
+    ],
+)
+def test_contradictions_are_refused(settings, match):
+    with pytest.raises(ValueError, match=match):
+        splitting(**{"splits": "auto", "test_size": 0.2, "X": X, **settings})
+
+
+# ---------------------------------------------------------------- masses that cannot be resolved
+
+
+@pytest.mark.parametrize(("mass", "needed"), [(0.5, 1), (0.9, 9), (0.95, 19), (0.99, 99)])
+def test_a_mass_is_resolved_from_as_many_rows_as_conformal_needs(mass, needed):
+    warn_if_unresolved(mass, needed)
+    with pytest.warns(CalibrationWarning, match=f"{needed - 1} held-out rows cannot resolve .* {needed} are needed"):
+        warn_if_unresolved(mass, needed - 1)

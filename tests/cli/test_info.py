@@ -49,9 +49,9 @@ def test_units_are_those_of_the_preprocessed_columns(mvset, folder):
 
 MODELS = {
     "OneClassSVM": lambda: library.OneClassSVM(sigma=1.0).fit(X),
-    "CalibratedSet": lambda: library.CalibratedSet(library.OneClassSVM(sigma=1.0), n_splits=2, random_state=0).fit(X),
+    "CalibratedSet": lambda: library.CalibratedSet(library.OneClassSVM(sigma=1.0), splits=2, random_state=0).fit(X),
     "unfitted": lambda: library.MinimumVolumeSet(),
-    "forest": lambda: library.CalibratedSet(IsolationForest(n_estimators=2), n_splits=2, random_state=0).fit(X),
+    "forest": lambda: library.CalibratedSet(IsolationForest(n_estimators=2), splits=2, random_state=0).fit(X),
 }
 SAID = {
     "OneClassSVM": "m.mvset: A MinimumVolumeSet is needed, alone or at the end of a Pipeline; got OneClassSVM.",

@@ -23,7 +23,7 @@ def fitted():
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_sets_are_nested(table):
     """Every pair of masses, on the rows and on points all over the box."""
-    model = MinimumVolumeSet(n_splits=3, random_state=0).fit(table)
+    model = MinimumVolumeSet(splits=3, random_state=0).fit(table)
     points = np.vstack([table, draw_box_sample(2 * table, 2000, np.random.RandomState(1)).points])
     inside = {mass: model.predict(points, mass=mass) == 1 for mass in MASSES}
     for smaller, larger in itertools.combinations(MASSES, 2):

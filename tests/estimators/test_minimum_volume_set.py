@@ -4,6 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GroupKFold, GroupShuffleSplit, KFold, TimeSeriesSplit
 
 import mvset.estimators.minimum_volume_set
 import mvset.svm.gram
@@ -12,6 +14,7 @@ from mvset import MinimumVolumeSet
 from mvset.bandwidth.curves import mass_grid
 from mvset.calibration.splits import random_splits
 from mvset.datasets import boston, paper_mixture, two_moons
+from mvset.exceptions import DependenceWarning
 from mvset.volume.box import draw_box_sample
 
 
@@ -33,8 +36,8 @@ def test_areas_agree_with_a_plain_scikit_learn_loop(n_splits, table):
     splits = random_splits(len(table), n_splits, 0.2, rng)
     sample = draw_box_sample(table, 2000, rng)
     masses = mass_grid(0.95, 0.04, 10)
-    settings = {"volume_method": "box", "n_volume_points": 2000, "random_state": 0}
-    model = MinimumVolumeSet(sigma=sigmas, n_splits=n_splits, **settings).fit(table)
+    settings = {"calibration": "paper", "volume_method": "box", "n_volume_points": 2000, "random_state": 0}
+    model = MinimumVolumeSet(sigma=sigmas, splits=n_splits, **settings).fit(table)
     box_volume = np.exp(sample.log_weights).sum()
     for sigma, curve in zip(sigmas, model.curves_, strict=True):
         _, area = reference.fit(table, splits, sigma, masses, sample.points, box_volume)
@@ -44,6 +47,7 @@ def test_areas_agree_with_a_plain_scikit_learn_loop(n_splits, table):
         assert curve.sigma == sigma
 
 
+@pytest.mark.filterwarnings("ignore::mvset.exceptions.DependenceWarning")  # neighbouring suburbs are alike
 @pytest.mark.parametrize("seed", [2, 3])  # 0 and 1 are those of tests/experiments
 def test_boston_as_in_the_paper(seed):
     """Section III-E: sigma = 0.42, masses 0.91 and 0.95.
@@ -52,11 +56,11 @@ def test_boston_as_in_the_paper(seed):
     """
     X = boston()
     grid = np.linspace(0.01, 4, 30)
-    chosen = MinimumVolumeSet(sigma=grid, n_splits=25, random_state=seed).fit(X)
+    chosen = MinimumVolumeSet(sigma=grid, splits=25, calibration="paper", random_state=seed).fit(X)
     assert round(chosen.sigma_, 3) == 0.423
     least = min(chosen.curves_, key=lambda curve: curve.area)
     assert round(least.sigma, 3) in (0.285, 0.423)
-    model = MinimumVolumeSet(sigma=grid[3], n_splits=25, random_state=seed).fit(X)
+    model = MinimumVolumeSet(sigma=grid[3], splits=25, calibration="paper", random_state=seed).fit(X)
     assert np.mean(model.predict(X, mass=0.9) == 1) == pytest.approx(0.91, abs=0.01)
     assert np.mean(model.predict(X) == 1) == pytest.approx(0.95, abs=0.01)
 
@@ -69,7 +73,7 @@ def test_two_moons_as_in_the_paper():
     grid, by_area, by_default = np.linspace(0.01, 0.5, 30)[::2], [], []  # 0.11, 0.145, 0.18, …
     for seed in range(3):
         X = two_moons(2000, random_state=seed)
-        settings = {"sigma": grid, "n_splits": 10, "random_state": seed}
+        settings = {"sigma": grid, "splits": 10, "calibration": "paper", "random_state": seed}
         paper = MinimumVolumeSet(selection="area", **settings).fit(X)
         by_area.append(paper.sigma_)
         by_default.append(MinimumVolumeSet(**settings).fit(X).sigma_)
@@ -101,7 +105,7 @@ def test_volume_is_close_to_the_truth():
 def test_one_split_is_the_first_algorithm_of_the_paper():
     """The held-out rows of the only split hold exactly the share asked for."""
     X = two_moons(500, random_state=0)
-    model = MinimumVolumeSet(n_splits=1, sigma=0.3, random_state=7).fit(X)
+    model = MinimumVolumeSet(splits=1, sigma=0.3, calibration="paper", random_state=7).fit(X)
     held_out = X[random_splits(500, 1, 0.2, np.random.RandomState(7))[0].held_out]
     for mass in (0.5, 0.9, 0.95, 0.99):
         assert np.mean(model.predict(held_out, mass=mass) == 1) == mass
@@ -127,9 +131,9 @@ def test_attributes(fitted):
 
 def test_results_do_not_depend_on_n_jobs():
     X = two_moons(1500, random_state=0)
-    expected = MinimumVolumeSet(sigma=[0.1, 0.2, 0.4], n_splits=3, random_state=0).fit(X)
+    expected = MinimumVolumeSet(sigma=[0.1, 0.2, 0.4], splits=3, random_state=0).fit(X)
     for n_jobs in (1, 2, 3):
-        model = MinimumVolumeSet(sigma=[0.1, 0.2, 0.4], n_splits=3, random_state=0, n_jobs=n_jobs).fit(X)
+        model = MinimumVolumeSet(sigma=[0.1, 0.2, 0.4], splits=3, random_state=0, n_jobs=n_jobs).fit(X)
         np.testing.assert_array_equal(model.score_samples(X), expected.score_samples(X))
         np.testing.assert_array_equal([c.area for c in model.curves_], [c.area for c in expected.curves_])
         assert model.offset_ == expected.offset_
@@ -154,7 +158,7 @@ def test_automatic_grid_stops_where_the_condition_on_nu_fails():
 
 
 def test_verbose_goes_to_stderr(capsys):
-    MinimumVolumeSet(sigma=[0.3, 0.5], n_splits=2, random_state=0, verbose=True).fit(two_moons(200, random_state=0))
+    MinimumVolumeSet(sigma=[0.3, 0.5], splits=2, random_state=0, verbose=True).fit(two_moons(200, random_state=0))
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "2 of 2" in captured.err
@@ -167,29 +171,29 @@ def test_tied_areas_keep_solution_and_bandwidth_together():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for seed in range(5):
-            model = MinimumVolumeSet(sigma=sigmas, n_splits=2, n_volume_points=4, random_state=seed).fit(X)
-            alone = MinimumVolumeSet(sigma=model.sigma_, n_splits=2, n_volume_points=4, random_state=seed).fit(X)
+            model = MinimumVolumeSet(sigma=sigmas, splits=2, n_volume_points=4, random_state=seed).fit(X)
+            alone = MinimumVolumeSet(sigma=model.sigma_, splits=2, n_volume_points=4, random_state=seed).fit(X)
             np.testing.assert_allclose(model.score_samples(X), alone.score_samples(X), rtol=1e-3)
 
 
 def test_without_a_gram_matrix(monkeypatch):
     X = two_moons(400, random_state=0)
-    expected = MinimumVolumeSet(sigma=[0.2, 0.4], n_splits=3, random_state=0).fit(X)
+    expected = MinimumVolumeSet(sigma=[0.2, 0.4], splits=3, random_state=0).fit(X)
     monkeypatch.setattr(mvset.svm.gram, "MAX_GRAM_BYTES", 0)
-    model = MinimumVolumeSet(sigma=[0.2, 0.4], n_splits=3, random_state=0).fit(X)
+    model = MinimumVolumeSet(sigma=[0.2, 0.4], splits=3, random_state=0).fit(X)
     assert model.sigma_ == expected.sigma_
     np.testing.assert_allclose(model.score_samples(X), expected.score_samples(X), rtol=1e-3)
 
 
 def test_all_bandwidths_are_tried_when_none_meets_the_condition():
     with pytest.warns(UserWarning, match="nu=0.02 is too small"):
-        model = MinimumVolumeSet(nu=0.02, n_splits=2, random_state=0).fit(two_moons(300, random_state=0))
+        model = MinimumVolumeSet(nu=0.02, splits=2, random_state=0).fit(two_moons(300, random_state=0))
     assert len(model.curves_) >= 12
 
 
 def test_everything_after_fit_uses_the_mass_that_was_fitted():
     X, new = two_moons(400, random_state=0), two_moons(200, random_state=1)
-    model = MinimumVolumeSet(0.9, sigma=0.3, n_splits=3, random_state=0).fit(X)
+    model = MinimumVolumeSet(0.9, sigma=0.3, splits=3, random_state=0).fit(X)
     before = model.check_drift(new), model.predict(new), model.offset_, model.volume_, model.mass_interval_
     band = model.mass_band()
     model.set_params(mass=0.5, calibration="pac", n_masses=3, nu=0.9)
@@ -200,3 +204,130 @@ def test_everything_after_fit_uses_the_mass_that_was_fitted():
     assert model.mass_band() == band
     assert model.transform(new).shape == (200, 10)
     assert model.get_feature_names_out()[0] == "minimumvolumeset_0.86"
+
+
+# ---------------------------------------------------------------- rows that are not exchangeable
+
+
+def series(n, rho, seed):
+    rng = np.random.default_rng(seed)
+    rows, now = np.empty((n, 2)), rng.normal(size=2)
+    for i, noise in enumerate(np.sqrt(1 - rho**2) * rng.normal(size=(n, 2))):
+        rows[i] = now = rho * now + noise
+    return rows
+
+
+def test_rows_in_time_order_warn_unless_they_are_said_to_be():
+    X = series(800, 0.9, 0)
+    with pytest.warns(
+        DependenceWarning, match=r"800 calibration rows count for about \d+ .* time_order=True"
+    ) as caught:
+        unaware = MinimumVolumeSet(sigma=1.0, splits=5, random_state=0).fit(X)
+    assert caught[0].filename == __file__
+    told = MinimumVolumeSet(sigma=1.0, splits=5, time_order=True, random_state=0).fit(X)
+    for model in (unaware, told):
+        assert 20 < model.effective_sample_size_ < 400
+        assert model.mass_interval_.effective_rows == model.effective_sample_size_
+        assert model.mass_interval_.n_rows == 800
+    shuffled = MinimumVolumeSet(sigma=1.0, splits=5, random_state=0).fit(np.random.default_rng(0).permutation(X))
+    assert shuffled.effective_sample_size_ > 500
+
+
+@pytest.fixture(scope="module")
+def slow_series():
+    return [series(2000, 0.95, seed) for seed in range(3)]
+
+
+def test_blocks_of_a_slow_series_hold_the_mass_of_new_rows(slow_series):
+    """Single fits vary by 0.02: two thousand rows count for a hundred."""
+    shares = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # told of the order, it has nothing to say
+        for seed, X in enumerate(slow_series):
+            model = MinimumVolumeSet(sigma=1.0, splits=5, time_order=True, random_state=seed).fit(X)
+            shares.append(np.mean(model.predict(series(40_000, 0.95, 100 + seed)) == 1))
+            assert 20 < model.effective_sample_size_ < 400
+            assert model.mass_interval_.low < 0.93
+    assert np.mean(shares) == pytest.approx(0.95, abs=0.04)
+
+
+@pytest.mark.parametrize("calibration", ["split", "conformal", "paper"])
+def test_a_slow_series_that_is_split_at_random_warns(slow_series, calibration):
+    settings = {"sigma": 1.0, "splits": 3, "calibration": calibration, "random_state": 0}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        MinimumVolumeSet(**settings).fit(slow_series[0])
+    # The rule of the paper is taken as it is.
+    assert [each.category for each in caught] == ([] if calibration == "paper" else [DependenceWarning])
+
+
+def test_the_monitor_of_a_slow_series_watches_every_so_manieth_row(slow_series):
+    model = MinimumVolumeSet(sigma=1.0, splits=5, time_order=True, random_state=0).fit(slow_series[0])
+    step = model.sets_.calibration.decorrelation
+    assert step > 10
+    new = series(20_000, 0.95, 50)
+    monitor = model.drift_monitor(random_state=0)
+    assert not any(monitor.update(batch) for batch in np.array_split(new, 137))
+    assert monitor.n_rows_ == 20_000
+    assert monitor._counts.sum() == np.ceil(20_000 / step)
+    assert [monitor.update(batch + 2.5) for batch in np.array_split(series(20_000, 0.95, 51), 10)][-1]
+
+
+@pytest.mark.parametrize("calibration", ["split", "conformal"])
+def test_groups_stay_on_one_side_and_count_for_less(calibration):
+    rng = np.random.default_rng(0)
+    machine = np.repeat(np.arange(60), 10)
+    X = rng.normal(size=(60, 2))[machine] + 0.2 * rng.normal(size=(600, 2))
+    order = rng.permutation(600)
+    settings = {"sigma": 0.5, "splits": 5, "calibration": calibration, "random_state": 0}
+    without = MinimumVolumeSet(0.9, **settings).fit(X[order])
+    labels = np.array([f"machine {m}" for m in machine])[order]
+    grouped = MinimumVolumeSet(0.9, **settings).fit(X[order], groups=labels)
+    assert grouped.effective_sample_size_ < 0.4 * without.effective_sample_size_
+    new_machines = np.repeat(rng.normal(size=(2000, 2)), 3, axis=0) + 0.2 * rng.normal(size=(6000, 2))
+    shares = [np.mean(model.predict(new_machines) == 1) for model in (without, grouped)]
+    assert shares[0] < shares[1]
+    assert shares[1] == pytest.approx(0.9, abs=0.06)
+
+
+@pytest.mark.parametrize(
+    "splitter", [KFold(5), GroupKFold(5), GroupShuffleSplit(4, test_size=0.3), TimeSeriesSplit(4)], ids=str
+)
+@pytest.mark.parametrize("calibration", ["split", "paper", "conformal"])
+def test_any_splitter_of_scikit_learn(splitter, calibration):
+    X = two_moons(400, random_state=1)
+    groups = np.arange(400) % 20 if "Group" in type(splitter).__name__ else None
+    settings = {"sigma": 0.3, "splits": splitter, "calibration": calibration, "random_state": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # advice about few rows
+        first, second = (MinimumVolumeSet(0.9, **settings).fit(X, groups=groups) for _ in range(2))
+    assert first.offset_ == second.offset_
+    assert np.mean(first.predict(two_moons(5000, random_state=2)) == 1) == pytest.approx(0.9, abs=0.08)
+
+
+def test_the_first_ten_of_the_automatic_splits_choose_the_bandwidth_and_all_calibrate():
+    X = two_moons(300, random_state=1)
+    model = MinimumVolumeSet(sigma=[0.2, 0.3], random_state=0).fit(X)
+    best = next(curve for curve in model.curves_ if curve.sigma == model.sigma_)
+    other = next(curve for curve in model.curves_ if curve.sigma != model.sigma_)
+    assert len(other.split_log_volumes) == 10
+    assert len(best.split_log_volumes) == 50
+    assert len(model.sets_.calibration.scores) == 300
+
+
+def test_iterations_and_failures_of_all_splits_count():
+    X = two_moons(300, random_state=1)
+    few, all_of_them = (MinimumVolumeSet(sigma=0.3, splits=b, random_state=0).fit(X).n_iter_ for b in (10, "auto"))
+    assert all_of_them > 3 * few
+    with pytest.warns(ConvergenceWarning, match=r"^50 solve\(s\) did not converge"):
+        MinimumVolumeSet(sigma=0.3, max_iter=1, random_state=0).fit(X)
+
+
+def test_groups_that_do_not_fit_are_refused():
+    X = two_moons(50, random_state=0)
+    with pytest.raises(ValueError, match="groups has shape"):
+        MinimumVolumeSet(sigma=0.5).fit(X, groups=np.zeros(49))
+    with pytest.raises(ValueError, match="groups has 1 distinct value"):
+        MinimumVolumeSet(sigma=0.5).fit(X, groups=np.zeros(50))
+    with pytest.raises(ValueError, match="time_order=True makes its own splits"):
+        MinimumVolumeSet(sigma=0.5, time_order=True).fit(X, groups=np.arange(50))

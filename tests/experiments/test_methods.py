@@ -41,7 +41,7 @@ def test_differences_at_another_mass():
 def test_selected_is_the_least_area_on_the_same_splits():
     X = two_moons(400, random_state=0)
     sigmas = np.linspace(0.05, 0.6, 6)
-    tried = MinimumVolumeSet(MASS, sigma=sigmas, n_splits=3, random_state=1).fit(X)
+    tried = MinimumVolumeSet(MASS, sigma=sigmas, splits=3, calibration="paper", random_state=1).fit(X)
     model = selected(X, sigmas, 3, seed=1)
     valid = [curve for curve in tried.curves_ if curve.training_mass <= curve.masses[0]]
     assert model.sigma_ == min(valid, key=lambda curve: curve.area).sigma

@@ -26,6 +26,9 @@ def test_page_compares_the_paper_with_ours(folder):
     assert "![Boston housing](boston.svg)" in page
     assert re.search(r"\| σ by the library's rule, from the same list \|  \| 0.423 \(4 of 4\) \|  \|", page)
     assert re.search(r"\| points of the set of mass 0.90 outside that of 0.95 \| none \| 0 of 40000 \| ✓ \|", page)
+    assert "| experiment | in the paper | offsets | bandwidth | repetitions | statements that hold |" in page
+    boston = EXPERIMENTS["boston"]
+    assert f"| {boston.OFFSETS} | {boston.BANDWIDTH} |" in page
     assert "A quick run" in page
     assert "4 repetitions" in page
 

@@ -45,6 +45,7 @@ MODELS = {
     "split": lambda: mvset.MinimumVolumeSet(random_state=0),
     "conformal": lambda: mvset.MinimumVolumeSet(calibration="conformal", sigma=0.3, random_state=0),
     "pac": lambda: mvset.MinimumVolumeSet(calibration="pac", sigma=0.3, random_state=np.random.RandomState(0)),
+    "paper": lambda: mvset.MinimumVolumeSet(calibration="paper", sigma=0.3, random_state=0),
     "pipeline": lambda: make_pipeline(StandardScaler(), mvset.MinimumVolumeSet(sigma=0.3, random_state=0)),
     "one-class SVM": lambda: mvset.OneClassSVM(sigma=0.3),
 }
@@ -82,7 +83,7 @@ def test_what_is_read_is_what_was_written(name, way, tmp_path):
 
 
 def test_detectors_of_others_need_to_be_trusted(tmp_path):
-    forest = mvset.CalibratedSet(IsolationForest(n_estimators=5), n_splits=2, random_state=0).fit(X)
+    forest = mvset.CalibratedSet(IsolationForest(n_estimators=5), splits=2, random_state=0).fit(X)
     mvset.save(forest, tmp_path / "m")
     with pytest.raises(ModelFileError, match=r"not known to be safe: sklearn\.tree\._tree\.Tree\. If you trust"):
         mvset.load(tmp_path / "m")
@@ -146,13 +147,13 @@ def test_a_file_of_a_later_version_says_what_to_do(path):
 
 
 def test_a_file_of_an_earlier_format_says_what_to_do(path):
-    rewritten(path, lambda n, c: json.dumps({"format": 1, "mvset": "0.0.1"}).encode() if n == "mvset.json" else c)
+    rewritten(path, lambda n, c: json.dumps({"format": 2, "mvset": "0.0.1"}).encode() if n == "mvset.json" else c)
     with pytest.raises(ModelFileError, match=r"written by mvset 0\.0\.1, whose files .* cannot read: fit again"):
         mvset.load(path)
 
 
 def test_a_file_of_an_earlier_version_loads(path, model):
-    note = json.dumps({"format": 2, "mvset": "0.0.1", "scikit-learn": "1.6"}).encode()
+    note = json.dumps({"format": 3, "mvset": "0.0.1", "scikit-learn": "1.6"}).encode()
     rewritten(path, lambda n, c: note if n == "mvset.json" else c)
     with pytest.warns(ModelFileWarning, match=r"written by mvset 0\.0\.1, and this is .* If it misbehaves, fit again"):
         again = mvset.load(path)
@@ -177,7 +178,7 @@ def test_parts_that_do_not_fit_are_damaged_or_of_other_versions(path):
     rewritten(path, lambda n, c: c[: len(c) // 2] if n.endswith(".npy") else c)
     with pytest.raises(ModelFileError, match=r"is damaged \(.*\): copy it once more, or fit again"):
         mvset.load(path)
-    note = json.dumps({"format": 2, "mvset": mvset.__version__, "scikit-learn": "1.6"}).encode()
+    note = json.dumps({"format": 3, "mvset": mvset.__version__, "scikit-learn": "1.6"}).encode()
     rewritten(path, lambda n, c: note if n == "mvset.json" else c)
     with pytest.raises(
         ModelFileError, match=r"was written with mvset .*1\.6 and cannot be read with mvset .* fit again"
@@ -189,7 +190,7 @@ def test_parts_that_do_not_fit_are_damaged_or_of_other_versions(path):
 def test_every_estimator_of_this_library_is_read_again(tmp_path, frame):
     for model in (
         mvset.PluginKernelDensity(sigma=0.3, random_state=0),
-        mvset.CalibratedSet(GaussianMixture(2), n_splits=2, random_state=0),
+        mvset.CalibratedSet(GaussianMixture(2), splits=2, random_state=0),
     ):
         rows = frame(X) if frame is np.asarray else frame({"a": X[:, 0], "b": X[:, 1]})
         model.fit(rows)
@@ -257,7 +258,7 @@ def test_a_file_with_damaged_numbers_cannot_answer(path, value):
             refused += 1
         else:  # a curve or what decided between bandwidths: nothing that answers
             np.testing.assert_array_equal(again.p_value(NEW), mvset_model_p_values(whole, path))
-    assert refused >= 7  # centres, weights, origin, masses, offsets, calibration, split and sample scores
+    assert refused >= 9  # centres, weights, origin, masses, offsets, scores of both kinds and effects of both kinds
 
 
 def mvset_model_p_values(whole, path):

@@ -37,7 +37,7 @@ SCALERS = [
 
 
 def sets(**parameters):
-    return MinimumVolumeSet(random_state=0, n_splits=4, n_volume_points=2000, **{"sigma": 0.4, **parameters})
+    return MinimumVolumeSet(random_state=0, splits=4, n_volume_points=2000, **{"sigma": 0.4, **parameters})
 
 
 def session(model, dtype=np.float64):
@@ -187,6 +187,75 @@ def test_levels_of_counts(mode):
     np.testing.assert_array_equal(level, model.level(X))
 
 
+def run_by_group(model, X, by, dtype=np.float64):
+    inputs = {"X": np.asarray(X, dtype=dtype), "by": np.array(by, dtype=object)}
+    return session(model, dtype).run(["label", "score", "level"], inputs)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("mode", MODES)
+def test_groups_have_their_own_offsets(mode, scaled, dtype):
+    X, rng = two_moons(600, random_state=0), np.random.default_rng(0)
+    groups = rng.choice(["a", "größe", "few"], p=[0.6, 0.38, 0.02], size=600).astype(object)
+    X = np.where((groups == "größe")[:, np.newaxis], 1.5 * X, X)
+    if scaled:
+        model = make_pipeline(StandardScaler(), sets(calibration=mode, mass=0.9)).fit(X, minimumvolumeset__by=groups)
+    else:
+        model = sets(calibration=mode, mass=0.9).fit(X, by=groups)
+    new = (X[rng.permutation(600)] + 0.1 * rng.normal(size=X.shape)).astype(dtype).astype(np.float64)
+    by = rng.choice(["a", "größe", "few", "never seen", ""], size=600).astype(object)
+    label, score, level = run_by_group(model, new, by, dtype)
+    np.testing.assert_allclose(score, model.score_samples(new), rtol=1e-9)
+    with warnings.catch_warnings(action="ignore", category=mvset.exceptions.UnseenGroupWarning):
+        np.testing.assert_array_equal(label, model.predict(new, by=by))
+        np.testing.assert_array_equal(level, last(model).sets_.level(score, by))
+    np.testing.assert_array_equal(label == 1, level <= 0.9)
+    judged = {name: set(label[by == name]) for name in set(by)}
+    assert all(found == {-1, 1} for found in judged.values())
+
+
+def test_groups_are_an_input_only_if_the_fit_has_them():
+    X = two_moons(300, random_state=0)
+    assert [each.name for each in session(sets().fit(X)).get_inputs()] == ["X"]
+    model = sets().fit(X, by=np.arange(300) % 2)
+    assert [each.name for each in session(model).get_inputs()] == ["X", "by"]
+    for answer in run_by_group(model, X[:0], []):
+        assert answer.shape == (0,)
+    label, score, level = run_by_group(model, X[:2] * np.nan, ["0", "none"])
+    np.testing.assert_array_equal(label, -1)
+    np.testing.assert_array_equal(level, 1)
+    assert np.isnan(score).all()
+
+
+@pytest.mark.filterwarnings("ignore::mvset.exceptions.ConstantColumnWarning")
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("mode", MODES)
+def test_a_constant_column_that_changes_is_outside(mode, scaled, grouped):
+    X = np.insert(two_moons(400, random_state=0), [1, 2], [5.0, 0.005], axis=1)
+    by = np.where(np.arange(400) % 3, "a", "b").astype(object) if grouped else None
+    model = sets(calibration=mode, mass=0.9)
+    if scaled:
+        model = make_pipeline(StandardScaler(), model).fit(X, **({"minimumvolumeset__by": by} if grouped else {}))
+    else:
+        model = model.fit(X, by=by)
+    new = np.repeat(X[:100], 4, axis=0)
+    new[1::4, 1] = 5.3
+    new[2::4, 3] = 0.5
+    new[3::4, 1] = np.nextafter(5.0, 6.0)
+    by = np.repeat(by[:100], 4) if grouped else None
+    label, score, level = run_by_group(model, new, by) if grouped else run(model, new)
+    np.testing.assert_array_equal(label, model.predict(new) if by is None else model.predict(new, by=by))
+    np.testing.assert_array_equal(level, last(model).sets_.level(score, by))
+    np.testing.assert_allclose(score, model.score_samples(new), rtol=1e-9)
+    for changed in (1, 2):
+        assert (label[changed::4] == -1).all()
+        assert (level[changed::4] == 1).all()
+    np.testing.assert_array_equal(label[::4], label[3::4])
+    assert (label[::4] == 1).mean() > 0.8
+
+
 def test_what_the_file_says():
     X = pd.DataFrame(two_moons(300, random_state=0), columns=["length", "größe"])
     for model in (sets(), make_pipeline(StandardScaler(), sets()), make_pipeline("passthrough", None, sets())):
@@ -196,7 +265,7 @@ def test_what_the_file_says():
         assert "mass 0.95" in graph.doc_string
         assert "sigma 0.4" in graph.doc_string
         assert graph.ir_version <= 7
-        assert [opset.version for opset in graph.opset_import] == [13]
+        assert {opset.domain: opset.version for opset in graph.opset_import} == {"": 13, "ai.onnx.ml": 2}
     assert session(sets().fit(X)).get_inputs()[0].shape == ["N", 2]
 
 
@@ -212,7 +281,7 @@ def test_other_steps_are_refused(step):
 @pytest.mark.parametrize(
     "model",
     [
-        CalibratedSet(IsolationForest(n_estimators=10), n_splits=2, n_volume_points=2000, random_state=0),
+        CalibratedSet(IsolationForest(n_estimators=10), splits=2, n_volume_points=2000, random_state=0),
         PluginKernelDensity(sigma=0.3, n_volume_points=2000, random_state=0),
         IsolationForest(n_estimators=10),
     ],

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mvset.inference.drift import DriftCounter, distribution_p_value, share_p_value
+from mvset.inference.drift import DriftCounter, EffectiveSizes, distribution_p_value, share_p_value
+
+INDEPENDENT = EffectiveSizes()
 
 
-def report(scores, before, offset, rate, cap=np.inf):
-    counter = DriftCounter(before, offset, float(np.mean(before >= offset)), cap, rate)
+def report(scores, before, offset, rate, cap=np.inf, sizes=INDEPENDENT):
+    counter = DriftCounter(before, offset, cap, rate, sizes, sizes)
     for part in np.array_split(scores, 3):  # in however many parts
         counter.update(part)
     return counter.report()
@@ -84,3 +86,35 @@ def test_small_p_values_are_exact(n, m, shift):
     steps = np.sort(np.concatenate([now, before]))
     counts = [np.histogram(sample, np.append(steps, np.inf))[0] for sample in (now, before)]
     assert distribution_p_value(*counts) == pytest.approx(stats.ks_2samp(now, before, method="exact").pvalue, rel=1e-9)
+
+
+def test_effective_sizes_are_at_least_one():
+    assert EffectiveSizes(4.0, 2.0).of(100, 10) == (25.0, 5.0)
+    assert EffectiveSizes(400.0, 200.0).of(100, 10) == (1.0, 1.0)
+    assert EffectiveSizes().are_exact
+    assert not EffectiveSizes(1.0, 2.0).are_exact
+
+
+def test_rows_that_come_many_times_count_once():
+    """Every row four times in a row: the p-values are about those of the rows themselves, and so are the intervals."""
+    rng = np.random.default_rng(3)
+    now, before = rng.normal(size=200) - 0.2, rng.normal(size=400)
+    once = report(now, before, -1.5, 0.01)
+    repeated = report(np.repeat(now, 4), np.repeat(before, 4), -1.5, 0.01, sizes=EffectiveSizes(4.0, 4.0))
+    assert repeated.n_rows == 800
+    assert repeated.effective_rows == once.effective_rows == 200
+    assert repeated.share_p_value == once.share_p_value
+    assert repeated.distribution_p_value == pytest.approx(once.distribution_p_value, rel=0.2)
+    assert repeated.share_interval == once.share_interval
+    assert repeated.expected_interval == once.expected_interval
+    naive = report(np.repeat(now, 4), np.repeat(before, 4), -1.5, 0.01)
+    assert naive.distribution_p_value < once.distribution_p_value / 10
+
+
+def test_false_alarms_of_dependent_rows():
+    rng = np.random.default_rng(4)
+    alarms = 0
+    for _ in range(400):
+        now, before = np.repeat(rng.normal(size=60), 5), np.repeat(rng.normal(size=100), 5)
+        alarms += report(now, before, np.quantile(before, 0.1), 0.05, sizes=EffectiveSizes(5.0, 5.0)).drifted
+    assert alarms / 400 <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / 400)

@@ -148,3 +148,36 @@ def test_pickled_it_goes_on_with_the_same_evidence():
         stopped = pickle.loads(pickle.dumps(stopped))
     assert stopped.log_martingale_ == whole.log_martingale_
     assert stopped.n_rows_ == 240
+
+
+def test_of_dependent_rows_every_kth_is_watched_however_they_come():
+    rng = np.random.default_rng(10)
+    scores = np.repeat(rng.normal(size=100), 7)
+    calibration = rng.normal(size=50)
+
+    def watched(sizes):
+        monitor = DriftMonitor(Scores(), calibration, reserved=True, decorrelation=7, random_state=0)
+        for part in np.split(scores, np.cumsum(sizes)):
+            monitor.update(part)
+        return monitor
+
+    for sizes in ([700], [1, 2, 3, 100, 301], [7] * 99):
+        monitor = watched(sizes)
+        assert monitor.n_rows_ == 700
+        assert monitor._counts.sum() == 100
+    every_seventh = monitor_of(calibration, 0.01, 0, reserved=False)
+    every_seventh.update(scores[::7])
+    at_once = DriftMonitor(Scores(), calibration, reserved=True, decorrelation=7, random_state=0)
+    at_once.update(scores)
+    assert at_once.log_martingale_ == every_seventh.log_martingale_
+
+
+def test_a_batch_without_a_row_to_watch_changes_nothing_but_the_count():
+    monitor = DriftMonitor(Scores(), np.arange(10.0), reserved=False, decorrelation=10, random_state=0)
+    monitor.update(np.arange(3.0))
+    counts = monitor._counts.copy()
+    monitor.update(np.arange(5.0))
+    np.testing.assert_array_equal(monitor._counts, counts)
+    assert monitor.n_rows_ == 8
+    monitor.update(np.arange(5.0))
+    assert monitor._counts.sum() == counts.sum() + 1

@@ -29,7 +29,7 @@ DETECTORS = {
     "pipeline": make_pipeline(StandardScaler(), IsolationForest(random_state=0)),
     "pyod": KNN(),
     "pipeline of pyod": make_pipeline(StandardScaler(), KNN()),
-    "ours": MinimumVolumeSet(sigma=1.0, n_splits=2, random_state=0),
+    "ours": MinimumVolumeSet(sigma=1.0, splits=2, random_state=0),
 }
 
 

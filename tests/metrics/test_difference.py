@@ -27,13 +27,13 @@ def test_two_balls_one_in_the_other(d):
 
 def test_a_set_does_not_differ_from_itself():
     X = paper_mixture(3).sample(300, random_state=0)
-    model = MinimumVolumeSet(sigma=1.0, n_splits=2, random_state=0).fit(X)
+    model = MinimumVolumeSet(sigma=1.0, splits=2, random_state=0).fit(X)
     assert symmetric_difference(model, model, X, random_state=0).value == 0.0
 
 
 def test_a_detector_and_a_function():
     X = paper_mixture().sample(300, random_state=0)
-    model = MinimumVolumeSet(sigma=1.0, n_splits=2, random_state=0).fit(X)
+    model = MinimumVolumeSet(sigma=1.0, splits=2, random_state=0).fit(X)
     everything = symmetric_difference(model, lambda rows: np.zeros(len(rows), bool), X, volume="box", random_state=0)
     assert everything.value == pytest.approx(model.volume_.value, rel=0.05)
 
@@ -48,7 +48,7 @@ def test_what_is_not_a_set_is_refused():
 
 def test_sets_that_the_points_miss_warn_here():
     X = paper_mixture(20).sample(200, random_state=0)
-    model = MinimumVolumeSet(sigma=4.0, n_splits=2, random_state=0).fit(X)
+    model = MinimumVolumeSet(sigma=4.0, splits=2, random_state=0).fit(X)
     with pytest.warns(
         UserWarning, match=r"of 10000 sample points \(box\), the effective sample size in either set is 0"
     ) as caught:

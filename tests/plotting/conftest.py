@@ -12,12 +12,13 @@ from mvset.datasets import boston
 
 @pytest.fixture(scope="session")
 def suburbs():
-    return pd.DataFrame(boston(standardize=False), columns=["RM", "LSTAT"])
+    """In random order: neighbouring suburbs are alike."""
+    return pd.DataFrame(np.random.default_rng(0).permutation(boston(standardize=False)), columns=["RM", "LSTAT"])
 
 
 @pytest.fixture(scope="session")
 def suburbs_model(suburbs):
-    return make_pipeline(StandardScaler(), MinimumVolumeSet(sigma=0.45, n_splits=5, random_state=0)).fit(suburbs)
+    return make_pipeline(StandardScaler(), MinimumVolumeSet(sigma=0.45, splits=5, random_state=0)).fit(suburbs)
 
 
 @pytest.fixture(scope="session")
@@ -29,4 +30,4 @@ def table():
 
 @pytest.fixture(scope="session")
 def table_model(table):
-    return make_pipeline(StandardScaler(), MinimumVolumeSet(sigma=1.0, n_splits=5, random_state=0)).fit(table)
+    return make_pipeline(StandardScaler(), MinimumVolumeSet(sigma=1.0, splits=5, random_state=0)).fit(table)

@@ -11,7 +11,7 @@ from mvset.plotting import BandwidthDisplay
 
 @pytest.fixture(scope="module")
 def model(moons):
-    return MinimumVolumeSet(sigma=[0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0], n_splits=5, random_state=0).fit(moons)
+    return MinimumVolumeSet(sigma=[0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0], splits=5, random_state=0).fit(moons)
 
 
 def test_numbers_are_those_that_decided(model):
@@ -27,7 +27,7 @@ def test_numbers_are_those_that_decided(model):
 
 
 def test_with_the_rule_of_the_paper_the_areas_are_drawn_and_the_least_is_marked(moons):
-    model = MinimumVolumeSet(sigma=[0.1, 0.2, 0.3], n_splits=5, selection="area", random_state=0).fit(moons)
+    model = MinimumVolumeSet(sigma=[0.1, 0.2, 0.3], splits=5, selection="area", random_state=0).fit(moons)
     display = BandwidthDisplay.from_estimator(model)
     assert display.ax_.get_ylabel() == "area under the mass-volume curve"
     assert_array_equal(display.choice_.get_xydata(), [[model.sigma_, display.values.min()]])
@@ -93,7 +93,7 @@ def test_zero_and_infinite_values_are_not_drawn():
 
 def test_twenty_columns():
     X = paper_mixture(20).sample(300, random_state=0)
-    model = MinimumVolumeSet(sigma=[4.0, 5.0, 6.0, 12.0], n_splits=3, random_state=0).fit(X)
+    model = MinimumVolumeSet(sigma=[4.0, 5.0, 6.0, 12.0], splits=3, random_state=0).fit(X)
     display = BandwidthDisplay.from_estimator(model)
     low, high = display.ax_.get_ylim()
     assert low < 1.0 < high

@@ -96,7 +96,7 @@ def test_features_by_name_or_index_on_axes_given(table, table_model):
 
 def test_between_clusters_the_slice_goes_through_a_row():
     X = paper_mixture(8).sample(300, random_state=0)
-    model = MinimumVolumeSet(sigma=2.5, n_splits=3, random_state=0).fit(X)
+    model = MinimumVolumeSet(sigma=2.5, splits=3, random_state=0).fit(X)
     display = LevelSetDisplay.from_estimator(model, X, features=[(0, 1)], grid_resolution=40)
     assert display.caption == "Slice: other columns as in the top-scoring row"
     assert display.slices[0].scores.max() > model.offset_
@@ -111,7 +111,7 @@ def test_a_set_that_the_plane_misses_has_no_border_there(table, table_model):
 
 def test_tables_of_other_kinds_and_with_gaps(moons):
     frame = pl.DataFrame(moons, schema=["a", "b"])
-    model = MinimumVolumeSet(sigma=0.3, n_splits=3, random_state=0)
+    model = MinimumVolumeSet(sigma=0.3, splits=3, random_state=0)
     assert LevelSetDisplay.from_estimator(model.fit(frame), frame, grid_resolution=10).slices[0].names == ("a", "b")
     arrow = pa.table({"a": moons[:, 0], "b": moons[:, 1]})
     assert LevelSetDisplay.from_estimator(model.fit(arrow), arrow, grid_resolution=10).slices[0].names == ("a", "b")

@@ -31,8 +31,8 @@ def test_artists_have_the_numbers(conformal_model):
     assert display.ax_.get_legend().get_title().get_text() == "shaded: 95 % confidence"
 
 
-def test_in_split_mode_no_bounds_below_the_tail(split_model):
-    display = MassVolumeDisplay.from_estimator(split_model, masses=[0.6, 0.9])
+def test_in_split_mode_no_bounds_below_a_half(split_model):
+    display = MassVolumeDisplay.from_estimator(split_model, masses=[0.4, 0.9])
     assert_array_equal(np.isnan(display.mass_lower), [True, False])
 
 

@@ -43,7 +43,7 @@ def test_the_curve_and_the_band_of_true_masses(numbers):
     np.testing.assert_array_equal(curve.x, numbers.masses)
     np.testing.assert_array_equal(curve.y, [volume.value for volume in numbers.volumes])
     assert len(error.x) == 2 * len(curve.x)
-    expected = numbers.model.sets.mass_band(numbers.masses[numbers.masses > 0.795])
+    expected = numbers.model.sets.mass_band(numbers.masses[numbers.masses > 0.495])
     np.testing.assert_array_equal(band.x[: len(expected.masses)], expected.lower)
     np.testing.assert_array_equal(band.x[len(expected.masses) :], expected.upper[::-1])
 

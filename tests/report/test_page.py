@@ -36,7 +36,7 @@ def test_the_headline(page, survey):
     assert "Drift: these rows differ from the training rows" in text
     assert "raise such an alarm about once in 100." in text  # "split" mode has no guarantee
     assert f"{survey.drift.n_outside} of 300 rows outside" in text
-    assert "5.00% expected for normal rows, 2." in text
+    assert "4.80% expected for normal rows, 2." in text
     assert "7 rows were left out for missing values" in text
 
 
@@ -74,8 +74,8 @@ def test_texts_depend_on_the_calibration_mode(fitted, survey, rows):
     text = render_page(model, conformal.result())
     assert "raise such an alarm at most once in 100." in text
     assert "rows reserved for calibration" in text
-    assert "below a level of 0.8" not in text
-    assert "below a level of 0.8" in render_page(fitted, survey)
+    assert "below a level of 0.5" not in text
+    assert "below a level of 0.5" in render_page(fitted, survey)
 
 
 def test_error_bars_of_the_bandwidths_are_standard_errors(page, fitted):

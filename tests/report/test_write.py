@@ -67,7 +67,7 @@ def test_names_with_dollar_signs(tmp_path):
 
 def test_another_estimator_is_refused_by_name(tmp_path):
     X = two_moons(200, random_state=0)
-    forest = CalibratedSet(IsolationForest(n_estimators=5), n_splits=2, random_state=0).fit(X)
+    forest = CalibratedSet(IsolationForest(n_estimators=5), splits=2, random_state=0).fit(X)
     with pytest.raises(TypeError, match=r"A MinimumVolumeSet is needed.*got CalibratedSet"):
         write_report(forest, X, tmp_path / "report.html")
 

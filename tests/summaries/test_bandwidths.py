@@ -13,7 +13,7 @@ SIGMAS = [0.1, 0.15, 0.2, 0.3, 0.5]
 
 
 def test_volumes_are_relative_to_the_smallest_and_show_the_choice(moons):
-    model = MinimumVolumeSet(sigma=SIGMAS, n_splits=5, random_state=0).fit(moons)
+    model = MinimumVolumeSet(sigma=SIGMAS, splits=5, random_state=0).fit(moons)
     compared = BandwidthComparison.of(model.selection_)
     assert compared.label == VOLUME_LABEL
     assert compared.values[compared.eligible].min() == 1.0
@@ -24,7 +24,7 @@ def test_volumes_are_relative_to_the_smallest_and_show_the_choice(moons):
 
 
 def test_areas_where_these_decided(moons):
-    model = MinimumVolumeSet(sigma=SIGMAS, n_splits=5, selection="area", random_state=0).fit(moons)
+    model = MinimumVolumeSet(sigma=SIGMAS, splits=5, selection="area", random_state=0).fit(moons)
     compared = BandwidthComparison.of(model.selection_)
     assert compared.label == AREA_LABEL
     assert compared.sigmas[compared.values.argmin()] == model.sigma_
@@ -32,7 +32,7 @@ def test_areas_where_these_decided(moons):
 
 
 def test_what_cannot_be_drawn_is_left_out(moons):
-    selection = MinimumVolumeSet(sigma=[0.1, 0.2, 0.6], n_splits=3, random_state=0).fit(moons).selection_
+    selection = MinimumVolumeSet(sigma=[0.1, 0.2, 0.6], splits=3, random_state=0).fit(moons).selection_
     partly = replace(selection, values=np.array([-np.inf, 1.0, np.inf]), eligible=np.array([False, True, True]))
     compared = BandwidthComparison.of(partly)
     assert compared.sigmas.tolist() == [0.2]
@@ -42,7 +42,7 @@ def test_what_cannot_be_drawn_is_left_out(moons):
 
 
 def test_areas_are_areas_however_the_choice_ended(moons):
-    given = MinimumVolumeSet(sigma=0.3, n_splits=3, selection="area", random_state=0).fit(moons)
+    given = MinimumVolumeSet(sigma=0.3, splits=3, selection="area", random_state=0).fit(moons)
     compared = BandwidthComparison.of(given.selection_)
     assert compared.label == AREA_LABEL
     np.testing.assert_allclose(compared.values, given.curves_[0].area, rtol=1e-4)
@@ -52,6 +52,6 @@ def test_a_candidate_that_cannot_be_compared_is_not_drawn_below_the_choice():
     X = two_moons(300, random_state=0)
     X[0] = 1e6  # the box is hardly hit by the sets of narrow bandwidths
     with warnings.catch_warnings(action="ignore"):
-        model = MinimumVolumeSet(n_splits=3, selection="area", random_state=0).fit(X)
+        model = MinimumVolumeSet(splits=3, selection="area", random_state=0).fit(X)
     compared = BandwidthComparison.of(model.selection_)
     assert compared.sigmas[np.where(compared.eligible, compared.values, np.inf).argmin()] == model.sigma_

@@ -119,3 +119,18 @@ def test_features_that_are_no_columns_have_no_values():
     assert row.normal == {}
     assert row.top_feature == "pca0"
     assert row.top_values == ("", "")
+
+
+def test_rows_in_groups_are_surveyed_by_their_groups():
+    X, by = rows(500, 0), np.arange(500) % 2
+    sets = MinimumVolumeSet(sigma=0.8, splits=5, calibration="conformal", random_state=0)
+    pipeline = make_pipeline(StandardScaler(), sets).fit(X, minimumvolumeset__by=by)
+    survey, groups = Survey(ModelParts.of(pipeline), 0.9, grouped=True), np.arange(len(NEW)) % 2
+    for numbers in np.split(np.arange(len(NEW)), [100, 130]):
+        scored = survey.score(NEW[numbers], groups[numbers])
+        survey.add(NEW[numbers], scored, numbers, lambda selected: [{} for _ in selected])
+    prepared = pipeline[:-1].transform(NEW)
+    np.testing.assert_array_equal(scored.levels, sets.level(prepared, by=groups)[130:])
+    np.testing.assert_array_equal(scored.inside, (sets.predict(prepared, 0.9, by=groups) == 1)[130:])
+    expected = sets.check_drift(prepared, mass=0.9, false_alarm_rate=FALSE_ALARM_RATE, by=groups)
+    assert survey.result().drift == expected

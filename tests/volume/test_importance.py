@@ -92,7 +92,7 @@ def test_standard_errors_of_hard_kernel_sets(kind):
     else:
         X = np.hstack([two_moons(500, 0.05, random_state=0), 0.02 * rng.normal(size=(500, 4))]) @ rotation
         sigma = 0.15
-    model = MinimumVolumeSet(sigma=sigma, n_splits=3, random_state=0).fit(X)
+    model = MinimumVolumeSet(sigma=sigma, splits=3, random_state=0).fit(X)
     contains = lambda points: model.predict(points) == 1  # noqa: E731
     samplers = [ImportanceSampler(X, np.random.RandomState(seed)) for seed in range(20)]
     volumes = [volume_of(sampler.draw(5000, contains), contains) for sampler in samplers]
@@ -126,6 +126,6 @@ def test_shapes_that_account_for_nothing_are_not_refitted(seed, n, d):
             break
     X = X[:, np.ptp(X, axis=0) > 0].astype(float)
     with warnings.catch_warnings(action="ignore"):
-        settings = {"sigma": [2.0, 4.0, 6.0], "n_splits": 3, "n_volume_points": 1000, "random_state": seed}
+        settings = {"sigma": [2.0, 4.0, 6.0], "splits": 3, "n_volume_points": 1000, "random_state": seed}
         model = MinimumVolumeSet(**settings).fit((X - X.mean(axis=0)) / X.std(axis=0))
     assert np.isfinite(model.volume_.log_value)

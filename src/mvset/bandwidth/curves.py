@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mvset.calibration.aggregation import mean_offsets
-from mvset.calibration.offsets import offset_at
 from mvset.values import ArrayValue
 from mvset.volume.measure import Volumes, VolumeSample, inside_sets, log_volumes_at, measure
 
@@ -128,19 +126,21 @@ def curve_volumes(
 def bandwidth_curve(
     sigma: float,
     training_mass: float,
-    split_offsets: NDArray[np.float64],
     masses: NDArray[np.float64],
+    offsets: NDArray[np.float64],
+    split_offsets: NDArray[np.float64],
     sample: VolumeSample,
     scores: NDArray[np.float64],
 ) -> BandwidthCurve:
-    """Curve of the nested sets of one bandwidth, from its offsets by split and rank and the scores of the sample."""
-    offsets = offset_at(mean_offsets(split_offsets), masses)
+    """Curve of the nested sets of one bandwidth, from the offsets of the masses and the scores of the sample.
+
+    `split_offsets` has the offsets that each split (row) alone would give.
+    """
     volumes = curve_volumes(masses, offsets, sample, scores)
-    by_split = np.stack([offset_at(by_rank, masses) for by_rank in split_offsets])
     return BandwidthCurve(
         sigma=sigma,
         training_mass=training_mass,
-        split_log_volumes=mean_over(masses, log_volumes_at(sample, scores, by_split)),
+        split_log_volumes=mean_over(masses, log_volumes_at(sample, scores, split_offsets)),
         **curve_fields(masses, offsets, volumes),
     )
 

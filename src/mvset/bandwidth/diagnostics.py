@@ -20,7 +20,7 @@ def warn_about_bandwidth(nu: float, curve: BandwidthCurve, selection: Selection)
         (_all_inside(curve, selection), BandwidthWarning),
         (_nu_too_small(nu, curve), BandwidthWarning),
         (_too_few_points(curve, selection), VolumeWarning),
-        (_on_edge(curve.sigma, selection.sigmas.tolist()), BandwidthEdgeWarning),
+        (_least_on_edge(curve, selection), BandwidthEdgeWarning),
     )
     for advice, category in checks:
         if advice:
@@ -60,15 +60,31 @@ def _nu_too_small(nu: float, curve: BandwidthCurve) -> str:
 
 
 def _too_few_points(curve: BandwidthCurve, selection: Selection) -> str:
-    size = float(curve.effective_sample_sizes[-1])
+    # The largest set is the one best measured, unless it reaches for rows far out.
+    middle = len(curve.masses) // 2
+    best = middle + int(curve.effective_sample_sizes[middle:].argmax())
+    size = float(curve.effective_sample_sizes[best])
     advice = more_points("n_volume_points", selection.volume_method)
     if selection.criterion == "middle":
         return f"The bandwidth, sigma={curve.sigma:.4g}, is a guess. {selection.reason} {advice}"
     if size >= SUFFICIENT:
         return ""
-    largest = f"the set of mass {curve.masses[-1]:.3g} at sigma={curve.sigma:.4g}"
+    largest = f"the set of mass {curve.masses[best]:.3g} at sigma={curve.sigma:.4g}"
     reason = selection.reason + " " if selection.criterion == "feature subsets" else ""
     return unreliable(size, selection.n_points, selection.volume_method, largest) + reason + advice
+
+
+def _least_on_edge(curve: BandwidthCurve, selection: Selection) -> str:
+    """Whether the last bandwidth is better than the one beside it, by more than the standard error.
+
+    It may be chosen for being the widest of many that are as good: then none beyond is better.
+    """
+    beside = 1 if curve.sigma == selection.sigmas[0] else -2
+    if len(selection.sigmas) > 2 and np.isfinite(selection.values[beside]):
+        behind = selection.values[beside] - np.min(selection.values[np.isfinite(selection.values)])
+        if behind <= selection.errors[beside]:
+            return ""
+    return _on_edge(curve.sigma, selection.sigmas.tolist())
 
 
 def _on_edge(sigma: float, sigmas: Sequence[float]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,8 @@ from numpy.typing import NDArray
 from mvset.bandwidth.choice import RULES, Choice, Selection, SelectionRule, eligible_bandwidths, meets_nu_condition
 from mvset.bandwidth.curves import BandwidthCurve, bandwidth_curve
 from mvset.bandwidth.grid import extend_grid
-from mvset.calibration.aggregation import aggregate, held_out_scores, mean_offsets
+from mvset.calibration.aggregation import aggregate, held_out_scores, split_weights
+from mvset.calibration.calibration import Calibration, HeldOut
 from mvset.calibration.offsets import offset_at, offsets_by_rank
 from mvset.calibration.splits import Split
 from mvset.parallel import Map
@@ -43,10 +43,15 @@ class Solver:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One bandwidth solved, in float32: the aggregated score function, offsets by split and rank, duals, report."""
+    """One bandwidth solved, in float32: the aggregated score function, offsets of the masses, duals, report.
+
+    An offset is zero, and the set all of space, where it reaches for rows so far out that float32 does not tell their
+    kernels from zero.
+    """
 
     function: KernelExpansion
-    split_offsets: Array
+    offsets: Array
+    split_offsets: Array  # by split
     duals: list[Dual]
     report: SolveReport
 
@@ -55,14 +60,9 @@ class Candidate:
         """The bandwidth."""
         return self.function.sigma
 
-    @cached_property
-    def offsets(self) -> Array:
-        """Mean over splits of the offsets by rank."""
-        return mean_offsets(self.split_offsets)
-
-    def membership(self, mass: float, run: Map) -> Membership:
-        """Which points lie in the set of a mass."""
-        offset = offset_at(self.offsets, mass)
+    def largest_set(self, run: Map) -> Membership:
+        """Which points lie in the set of the largest mass, of those that are not all of space."""
+        offset = min(self.offsets[self.offsets > 0.0], default=self.offsets[-1])
         return lambda points: np.asarray(self.function(points, run) >= offset)
 
 
@@ -95,6 +95,7 @@ class BandwidthSearch:
         rule: SelectionRule = "log_volume",
         run: Map = map,
         verbose: bool | int = False,
+        of_paper: bool = False,
     ) -> None:
         self.X = X
         self.splits = splits
@@ -104,6 +105,7 @@ class BandwidthSearch:
         self.rule = rule
         self.run = run
         self.verbose = verbose
+        self.of_paper = of_paper
         self.candidates: list[Candidate] = []
         self.sample: VolumeSample  # as soon as there are candidates to draw it for
         self.scores: dict[float, Array] = {}
@@ -163,11 +165,16 @@ class BandwidthSearch:
                 starts=duals,
                 run=self.run,
             )
-            held_out = held_out_scores(self.X, self.splits, duals, sigma, self.run, single_precision=True)
+            weights = split_weights(duals, equal=self.of_paper)
+            scores = held_out_scores(self.X, self.splits, duals, weights, sigma, self.run, single_precision=True)
+            function = aggregate(self.X, duals, weights, sigma, single_precision=True)
+            held_out = HeldOut.of(self.X, self.splits, scores, function)
+            calibration = Calibration.from_splits(held_out, of_paper=self.of_paper, ordered=False)
             self.candidates.append(
                 Candidate(
-                    aggregate(self.X, duals, sigma, single_precision=True),
-                    offsets_by_rank(held_out),
+                    function,
+                    np.array([calibration.offset(mass) for mass in self.masses]),
+                    split_offsets(scores, self.masses),
                     [dual.compact() for dual in duals],
                     SolveReport.of(duals),
                 )
@@ -175,6 +182,16 @@ class BandwidthSearch:
             if stop_at_failure and self._last_fails():
                 break  # narrower ones fail the condition on ν all the more
         self.candidates.sort(key=lambda candidate: candidate.sigma)
+
+    def solve_splits(self, splits: Sequence[Split], sigma: float) -> list[Dual]:
+        """Solve further splits at one bandwidth."""
+        if not splits:
+            return []
+        gram = gaussian_gram(self.X, sigma, self.run)
+        solver = self.solver
+        trains = [split.train for split in splits]
+        duals = solve_duals(gram, trains, nu=solver.nu, tol=solver.tol, max_iter=solver.max_iter, run=self.run)
+        return [dual.compact() for dual in duals]
 
     def measure(self) -> None:
         """Measure the sets of all candidates on common points, and choose.
@@ -195,7 +212,7 @@ class BandwidthSearch:
             self._choose()
 
     def _draw(self, candidate: Candidate, share: float = 1.0) -> None:
-        self.sample = self.sampler.draw(candidate.membership(self.masses[-1], self.run), share)
+        self.sample = self.sampler.draw(candidate.largest_set(self.run), share)
         self.scores = {}
 
     def _choose(self) -> None:
@@ -205,7 +222,13 @@ class BandwidthSearch:
                 self.scores[candidate.sigma] = candidate.function(self.sample.points, self.run)
         self.curves = [
             bandwidth_curve(
-                c.sigma, c.report.training_mass, c.split_offsets, self.masses, self.sample, self.scores[c.sigma]
+                c.sigma,
+                c.report.training_mass,
+                self.masses,
+                c.offsets,
+                c.split_offsets,
+                self.sample,
+                self.scores[c.sigma],
             )
             for c in self.candidates
         ]
@@ -232,7 +255,9 @@ class BandwidthSearch:
         for _ in range(_N_SUBSETS):
             part = np.ascontiguousarray(self.X[:, rng.choice(n_columns, _SUBSET_SIZE, replace=False)])
             sampler = VolumeSampler("auto", part, self.sampler.n_points, rng)
-            search = BandwidthSearch(part, self.splits, self.masses, sampler, self.solver, run=self.run)
+            search = BandwidthSearch(
+                part, self.splits, self.masses, sampler, self.solver, run=self.run, of_paper=self.of_paper
+            )
             search.solve(shrink * sigmas)
             search.measure()
             subsets.append(search.curves)
@@ -263,17 +288,24 @@ class BandwidthSearch:
 
     @property
     def _effective_sample_size(self) -> float:
-        return float(self.curves[self.choice.best].effective_sample_sizes[-1])
+        curve = self.curves[self.choice.best]
+        bounded = np.flatnonzero(curve.offsets > 0.0)  # sets that are not all of space
+        return float(curve.effective_sample_sizes[bounded[-1] if len(bounded) else -1])
 
     @property
     def _n_independent_splits(self) -> float:
         """Number of splits, up to one round over all rows: more hold out the same rows again."""
-        return min(len(self.splits), len(self.X) / len(self.splits[0].held_out))
+        return min(len(self.splits), len(self.X) / float(np.mean([len(split.held_out) for split in self.splits])))
 
     def _last_fails(self) -> bool:
         """Whether the last candidate fails the condition on ν where an earlier one met it."""
         met = [meets_nu_condition(candidate.report.training_mass, self.masses) for candidate in self.candidates]
         return any(met) and not met[-1]
+
+
+def split_offsets(split_scores: Sequence[Array], masses: Array) -> Array:
+    """Offsets of the masses that each split alone would give (rows)."""
+    return np.stack([offset_at(offsets_by_rank(scores)[0], masses) for scores in split_scores])
 
 
 _QUANTITIES = {"log_volume": "log volume", "area": "area"}

@@ -1,7 +1,10 @@
-r"""The mean over splits: of their solution functions, and of their offsets; and the scores of rows held out.
+r"""The mean over splits, of their solution functions and of their offsets; and the scores of rows held out.
 
 Paper: Section II-D, Fig. 3, :math:`F^B = \frac1B \sum_b (f_b - \hat\rho^b)`. The mean of the functions is itself one
 kernel expansion, with weights the mean of the γ_b, so that it costs the union of the support vectors whatever B is.
+
+Difference: the functions of the splits differ in height, by orders of magnitude with narrow bandwidths. Each is divided
+by its height, its median over all rows, before anything is averaged or pooled; the paper's own rule has equal weights.
 """
 
 from __future__ import annotations
@@ -11,51 +14,69 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from mvset.calibration.offsets import offset_at, offsets_by_rank, shares_held
 from mvset.calibration.splits import Split
 from mvset.parallel import Map
 from mvset.svm.dual import Dual
 from mvset.svm.expansion import KernelExpansion, kernel_expansion
 
-# Scores below this share of the score on the border of the unshifted set count as zero: there the training rows say
-# nothing. At a hopelessly narrow bandwidth the offsets then are zero, the sets the whole box, and their volume rejects
-# the bandwidth, where a union of tiny balls around the rows would look small. LIBSVM's decision values, a difference
-# of score and offset in float64, have the same limit.
+Array = NDArray[np.float64]
+
+# Scores below this share of the score on the border of the unshifted set count as zero in float32, where they are
+# rounding errors, and in the paper's rule, whose offsets then are zero, and the sets the whole box. LIBSVM's decision
+# values, a difference of score and offset in float64, have the same limit.
 NEGLIGIBLE_SCORE = np.finfo(np.float64).eps / 2
 
 
+def split_weights(duals: Sequence[Dual], *, equal: bool = False) -> Array:
+    """Weights of the splits, of mean one: the inverse of their heights; equal if one has none, or for the paper."""
+    heights = np.array([dual.height for dual in duals])
+    if equal or not (heights > 0).all():
+        return np.ones(len(duals))
+    return np.asarray(1.0 / heights / np.mean(1.0 / heights))
+
+
 def aggregate(
-    X: NDArray[np.float64], duals: Sequence[Dual], sigma: float, *, single_precision: bool = False
+    X: Array, duals: Sequence[Dual], weights: Array, sigma: float, *, single_precision: bool = False
 ) -> KernelExpansion:
-    """Mean of the solution functions of all splits."""
-    coefficients = np.mean([dual.coefficients for dual in duals], axis=0)
+    """Weighted mean of the solution functions of all splits."""
+    coefficients = np.mean([w * dual.coefficients for w, dual in zip(weights, duals, strict=True)], axis=0)
     return kernel_expansion(X, coefficients, sigma, single_precision=single_precision)
 
 
-def mean_offsets(split_offsets: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean over splits (rows) of the offsets by rank (columns)."""
-    return np.asarray(split_offsets.mean(axis=0))
+def mean_offsets(split_scores: Sequence[Array]) -> Array:
+    """The paper's rule: for each rank the mean over splits of the offsets on the rows they hold out.
+
+    Splits that hold out fewer rows than the largest count with the offsets of the same shares.
+    """
+    shares = shares_held(max(len(scores) for scores in split_scores))
+    return np.asarray(np.mean([offset_at(offsets_by_rank(scores)[0], shares) for scores in split_scores], axis=0))
 
 
 def held_out_scores(
-    X: NDArray[np.float64],
+    X: Array,
     splits: Sequence[Split],
     duals: Sequence[Dual],
+    weights: Array,
     sigma: float,
     run: Map = map,
     *,
     single_precision: bool = False,
-) -> NDArray[np.float64]:
-    """Scores f_b of the rows that each split holds out, one row per split.
+    drop_negligible: bool = False,
+) -> list[Array]:
+    """Scores of the rows that each split holds out, by its own weighted function.
 
     In single precision the solver has them already: its gradient.
     """
 
-    def scores(split: Split, dual: Dual) -> NDArray[np.float64]:
+    def scores(split: Split, dual: Dual, weight: float) -> Array:
         total = dual.alpha.sum(dtype=np.float64)
         if single_precision:
             values = dual.gradient[split.held_out] / total
         else:
             values = kernel_expansion(X, dual.coefficients, sigma)(X[split.held_out])
-        return np.asarray(np.where(total * values > NEGLIGIBLE_SCORE * dual.rho, values, 0.0))
+        if single_precision or drop_negligible:
+            values = np.where(total * values > NEGLIGIBLE_SCORE * dual.rho, values, 0.0)
+        return np.asarray(weight * values)
 
-    return np.stack(list(run(scores, splits, duals)))
+    return list(run(scores, splits, duals, weights.tolist()))

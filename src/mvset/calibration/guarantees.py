@@ -3,8 +3,10 @@ r"""What a set guarantees about its mass: how much mass each rank stands for.
 With m scores of rows that trained nothing, s_1 >= … >= s_m, the set {score >= s_k} holds k of them. The mass that this
 rank guarantees depends on the calibration mode:
 
-- "split": k/m, the share of these rows (the paper). Right on average with ten splits, about half a percent low with
-  one; no guarantee.
+- "split": (k+1)/(m+2) on average, for ranks in half steps; a mass takes the nearest one. Without the models that tell
+  rows apart it would be k/(m+1); but a calibration row was scored with m-1 rows around it, a new row has m, and lies
+  inside a little more often. No guarantee: rows held out and new rows are scored by different models.
+- "paper": k/m, the share of the rows that a split holds out.
 - "conformal": k/(m+1), so that a mass α takes the rank ⌈(m+1)α⌉. A new row falls inside with probability k/(m+1) at
   least, over draws of all rows, whatever their distribution.
 - "pac": the (1 - confidence)-quantile of Beta(k, m+1-k), the distribution of the set's true mass when no scores tie;
@@ -22,11 +24,11 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from mvset.calibration.offsets import shares_held
-from mvset.calibration.splits import can_split
+from mvset.calibration.splits import Indices, Splitting, can_split
 from mvset.exceptions import TooFewRowsError
 
-CalibrationMode = Literal["split", "conformal", "pac"]
-CALIBRATION_MODES = frozenset({"split", "conformal", "pac"})
+CalibrationMode = Literal["split", "conformal", "pac", "paper"]
+CALIBRATION_MODES = frozenset({"split", "conformal", "pac", "paper"})
 _ROUNDING = 1e-12
 
 
@@ -47,8 +49,10 @@ class Guarantee:
         return self.mode in ("conformal", "pac")
 
     def masses_by_rank(self, n_rows: int) -> NDArray[np.float64]:
-        """Largest mass that the set of the k best of `n_rows` scores guarantees, for k = 1…n_rows."""
+        """Largest mass that each of so many ranks stands for."""
         rank = np.arange(1.0, n_rows + 1.0)
+        if self.mode == "split":  # half ranks 1, 1½, 2, …; a quarter rounds to the nearest
+            return np.asarray((0.5 * (rank + 1.0) + 1.25) / (0.5 * (n_rows + 1.0) + 2.0))
         if self.mode == "conformal":
             return np.asarray(rank / (n_rows + 1.0))
         if self.mode == "pac":
@@ -80,9 +84,15 @@ class Reservation:
     share: float
     test_size: float
 
-    def draw(self, n_rows: int, rng: np.random.RandomState) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def draw(self, splitting: Splitting, n_rows: int, rng: np.random.RandomState) -> tuple[Indices, Indices]:
         """Indices of the rows to fit with and of those reserved; an error says how many rows are needed."""
-        if not self.suffices(n_rows):
+        kept, reserved = splitting.reserve(n_rows, self.share, rng)
+        if not (self.guarantee.reaches(self.mass, len(reserved)) and can_split(len(kept), self.test_size)):
+            if self.suffices(n_rows):
+                raise TooFewRowsError(
+                    f"{len(kept)} of {n_rows} rows are left to fit with and {len(reserved)} to calibrate with, because "
+                    "rows of one group or block stay together: too few. Give more groups, or leave them out."
+                )
             mode, confidence = self.guarantee.mode, self.guarantee.confidence
             confident = f" with confidence={confidence:g}" if mode == "pac" else ""
             raise TooFewRowsError(
@@ -90,12 +100,11 @@ class Reservation:
                 f"{confident}: that takes {self.guarantee.min_rows(self.mass)} rows reserved for calibration and some "
                 f"to fit, {self.min_rows()} in all with calibration_size={self.share:g}."
             )
-        drawn, n_reserved = rng.permutation(n_rows), self._n_reserved(n_rows)
-        return np.sort(drawn[n_reserved:]), np.sort(drawn[:n_reserved])
+        return kept, reserved
 
     def suffices(self, n_rows: int) -> bool:
         """Whether so many rows leave enough of them to calibrate and to fit."""
-        n_reserved = self._n_reserved(n_rows)
+        n_reserved = int(np.ceil(self.share * n_rows - 1e-9))
         return self.guarantee.reaches(self.mass, n_reserved) and can_split(n_rows - n_reserved, self.test_size)
 
     def min_rows(self) -> int:
@@ -104,6 +113,3 @@ class Reservation:
         while not self.suffices(n_rows):
             n_rows += 1
         return n_rows
-
-    def _n_reserved(self, n_rows: int) -> int:
-        return int(np.ceil(self.share * n_rows - 1e-9))

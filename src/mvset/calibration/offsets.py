@@ -1,9 +1,9 @@
-"""Held-out scores → one offset per mass.
+"""Scores of calibration rows → one offset per mass.
 
-On one split, with m held-out scores s_1 >= … >= s_m, the set of mass β must hold the k best of them, where k is the
-least rank with k/m >= β. Any offset in (s_{k+1}, s_k] does; we take the middle. Averaged over splits rank by rank,
-these offsets are a decreasing table, and everything about mass is read off it: the offset of any mass, the level of
-any score. `rank_masses` is the mass that each rank stands for, k/m unless a guarantee says otherwise.
+With m scores s_1 >= … >= s_m, the set of rank k is {score >= s_k}. The offsets by rank are a decreasing table, and
+everything about mass is read off it: the offset of any mass, the level of any score. `rank_masses` is the mass that
+each rank stands for; see `guarantees`. In the paper's rule the set of mass β on one split must hold the k best scores,
+where k is the least rank with k/m >= β; any offset in (s_{k+1}, s_k] does, and we take the middle.
 """
 
 from __future__ import annotations
@@ -18,10 +18,8 @@ _ROUNDING = 1e-12  # np.linspace(0, 1, 101)[15] is 0.15, and must mean fifteen o
 def offsets_by_rank(held_out_scores: ArrayLike) -> NDArray[np.float64]:
     """Offset that holds the k best held-out scores, for k = 1…m, with one row per split.
 
-    The middle of the interval (s_{k+1}, s_k]. On one split a new row lies above s_k with probability k/(m+1), and above
-    the middle with about (k+1/2)/(m+1), a little less than k/m; the mean over ten splits raises both, and the middle is
-    then right (docs/method.md). For k = m there is no lower end, and s_m is the offset. Rows repeated many times have
-    offsets equal to their own score up to rounding: the slack keeps them inside.
+    The middle of the interval (s_{k+1}, s_k]. For k = m there is no lower end, and s_m is the offset. Rows repeated
+    many times have offsets equal to their own score up to rounding: the slack keeps them inside.
     """
     descending = -np.sort(-np.atleast_2d(np.asarray(held_out_scores, dtype=np.float64)), axis=1)
     middle = np.hstack([0.5 * (descending[:, :-1] + descending[:, 1:]), descending[:, -1:]])
@@ -29,9 +27,17 @@ def offsets_by_rank(held_out_scores: ArrayLike) -> NDArray[np.float64]:
 
 
 def order_statistics(scores: ArrayLike) -> NDArray[np.float64]:
-    """Offset that is the k-th best score itself, for k = 1…m: what finite-sample guarantees are about."""
+    """Offset that is the k-th best score itself, for k = 1…m."""
     descending = -np.sort(-np.asarray(scores, dtype=np.float64))
     return np.asarray(descending - _SLACK * np.abs(descending))
+
+
+def half_ranks(scores: ArrayLike) -> NDArray[np.float64]:
+    """The k-th best scores, and the middle between each and the next: offsets of the ranks 1, 1½, 2, … m."""
+    descending = -np.sort(-np.asarray(scores, dtype=np.float64))
+    offsets = np.repeat(descending, 2)[:-1]
+    offsets[1::2] = 0.5 * (descending[:-1] + descending[1:])
+    return np.asarray(offsets - _SLACK * np.abs(offsets))
 
 
 def shares_held(n_ranks: int) -> NDArray[np.float64]:

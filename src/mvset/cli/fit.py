@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from mvset.calibration.guarantees import CalibrationMode
 from mvset.cli.failures import exit_on_error, require_package
 from mvset.cli.info import json_summary, text_summary
 from mvset.cli.options import AsJson, DropMissing, Jobs, Mass, Tables, check_output
@@ -25,10 +24,33 @@ def fit_command(
     exclude: Annotated[
         list[str] | None, typer.Option(metavar="NAMES", help="Columns to leave out, e.g. id,time.")
     ] = None,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column by which the rows are in time order, if neighbours are alike. Blocks of rows are then held "
+            "out, instead of single rows.",
+        ),
+    ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of what several rows have in common: a machine, a batch, a day. Such rows "
+            "are held out together.",
+        ),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of groups that shall each have their own share of alarms: a site, a product, a shift.",
+        ),
+    ] = None,
     out: Annotated[Path, typer.Option(help="File for the model.")] = Path("model.mvset"),
     drop_missing: DropMissing = False,
     calibration: Annotated[
-        CalibrationMode,
+        Literal["split", "conformal", "pac"],
         typer.Option(
             help="Guarantee on the mass. split: none; the mass is right on average. conformal: a new row falls inside "
             "with probability at least --mass, on average over random draws of the table and of the new row. pac: with "
@@ -52,6 +74,8 @@ def fit_command(
     - `mvset fit normal.csv --exclude id,time`
 
     - `mvset fit 'logs/*.parquet' --columns flow,pressure --mass 0.99 --out pump.mvset`
+
+    - `mvset fit sensors.csv --time timestamp --by site`
     """
     require_package("pyarrow", "cli", "Reading tables needs one more package")
     with exit_on_error(ValueError, on_interrupt="Nothing was written."):
@@ -72,6 +96,9 @@ def fit_command(
                 estimator,
                 columns=columns or (),
                 exclude=exclude or (),
+                time=time,
+                group=group,
+                by=by,
                 drop_missing=drop_missing,
                 max_rows=max_rows,
                 seed=seed,

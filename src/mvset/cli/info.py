@@ -8,6 +8,8 @@ from mvset.cli.failures import exit_on_error
 from mvset.cli.options import AsJson, ModelFile, load_fitted
 from mvset.cli.output import print_json, print_pairs
 
+_MANY = 0.6  # share of the calibration rows that effective rows must fall below to be mentioned
+
 
 def info_command(model: ModelFile, as_json: AsJson = False) -> None:
     """Show the columns, bandwidth and volume of a model, and the confidence interval of its mass.
@@ -40,6 +42,8 @@ def json_summary(model: Any) -> dict[str, Any]:
         "realised_mass_interval": [interval.low, interval.high],
         "interval_confidence": interval.confidence,
         "calibration_rows": interval.n_rows,
+        "effective_rows": interval.effective_rows,
+        "groups": None if sets.groups is None else sets.groups.labels,
         "sigma": model.estimator.sigma_,
         "offset": sets.offset(),
         "volume": volume.value,
@@ -52,15 +56,24 @@ def json_summary(model: Any) -> dict[str, Any]:
 
 def text_summary(model: Any) -> dict[str, str]:
     """The main parameters and results of a fitted model, formatted for the terminal."""
-    sets = model.sets
+    sets, interval = model.sets, model.sets.mass_interval()
+    counted = f"; {interval.n_rows} rows count for {interval.effective_rows:.0f} independent ones"
+    groups = {} if sets.groups is None else {"offsets": _groups(model)}
     units = "" if model.before is None else f", of {_preprocessing(model.before)} columns"
     return {
         "columns": ", ".join(model.feature_names),
         "mass": f"{sets.mass:g}, calibration {sets.guarantee.mode!r}",
-        "realised": str(sets.mass_interval()),
+        "realised": f"{interval}{counted if interval.effective_rows < _MANY * interval.n_rows else ''}",
+        **groups,
         "sigma": f"{model.estimator.sigma_:.4g}{units}",
         "volume": f"{sets.volume()}{units}",
     }
+
+
+def _groups(model: Any) -> str:
+    column, labels = getattr(model.estimator, "by_column_", None), model.sets.groups.labels
+    listed = ", ".join(labels[:5]) + (f" and {len(labels) - 5} more" if len(labels) > 5 else "")
+    return f"one per {column or 'group'}: {listed}"
 
 
 def _preprocessing(before: Any) -> str:

@@ -87,7 +87,9 @@ def open_tables(model: Any, tables: Sequence[str], keep: Sequence[str], drop_mis
     from mvset.tables.sources import table_files
 
     files = table_files(tables)
-    reader = TableReader(files, model.feature_names, split_names(keep, files[0].schema().names), drop_missing)
+    by = getattr(model.estimator, "by_column_", None)
+    kept = [*([by] if by else []), *split_names(keep, files[0].schema().names)]
+    reader = TableReader(files, model.feature_names, list(dict.fromkeys(kept)), drop_missing, by)
     if reader.reordered:
         typer.echo("Note: the columns are in a different order than in the fit; they are matched by name.", err=True)
     return reader

@@ -57,7 +57,7 @@ def report_command(
         fitted = load_fitted(model, jobs)
         reader = open_tables(fitted, tables, keep or (), drop_missing)
         check_output_of_reader(out, reader, model)
-        survey = report_survey(fitted, mass or fitted.sets.mass)
+        survey = report_survey(fitted, mass or fitted.sets.mass, grouped=reader.by is not None)
         with progress_bar(1.0) as bar:
             score_table(reader, survey, on_progress=partial(bar.reach, "scoring", total=1.0))
             bar.describe("drawing")

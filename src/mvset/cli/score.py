@@ -69,7 +69,7 @@ def score_command(
         fitted = load_fitted(model, jobs)
         reader = open_tables(fitted, tables, keep or (), drop_missing)
         check_output_of_reader(out, reader, model)
-        survey = Survey(fitted, mass or fitted.sets.mass, n_unusual=5)
+        survey = Survey(fitted, mass or fitted.sets.mass, n_unusual=5, grouped=reader.by is not None)
         with progress_bar(1.0) as bar:
             on_progress = partial(bar.reach, "scoring", total=1.0)
             score_table(reader, survey, out=out, only_outside=only_outside, on_progress=on_progress)

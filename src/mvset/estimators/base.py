@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator, OutlierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mvset.bandwidth.curves import mass_grid
+from mvset.calibration.calibration import Calibration
+from mvset.calibration.constant_columns import ConstantColumns
 from mvset.calibration.fitted_sets import FittedSets, ScoreFunction
-from mvset.calibration.guarantees import Guarantee
-from mvset.calibration.offsets import offset_at
 from mvset.parallel import thread_map
 from mvset.validation import validated_rows
 from mvset.volume.measure import VolumeEstimate
@@ -57,7 +57,8 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         scores : ndarray of shape (n_samples,)
-            Higher is more normal. Those of :class:`MinimumVolumeSet` are at most one, and zero far from the data.
+            Higher is more normal. Those of :class:`MinimumVolumeSet` are at most one, and zero far from the data; they
+            are negative where a column differs that never changed in the rows of the fit.
 
         Examples
         --------
@@ -71,9 +72,9 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self, "sets_")
         X = validated_rows(self, X, reset=False)
         with thread_map(self.n_jobs) as run:
-            return np.asarray(self.sets_.score(X, run))
+            return np.asarray(self.sets_.scores(X, run))
 
-    def decision_function(self, X: Any, mass: float | None = None) -> NDArray[np.float64]:
+    def decision_function(self, X: Any, mass: float | None = None, *, by: Any = None) -> NDArray[np.float64]:
         """Score minus offset: negative outside the set.
 
         Parameters
@@ -82,6 +83,8 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
             Rows to score.
         mass : float, optional
             Mass of the nested set to compare with; that of the estimator by default.
+        by : array-like of shape (n_samples,), optional
+            The group of each row, if the fit was given groups: it is then judged by the offset of its group.
 
         Returns
         -------
@@ -98,10 +101,11 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
         True
         """
         check_is_fitted(self, "sets_")
-        offset = self.sets_.offset(mass)
-        return self.score_samples(X) - offset
+        offset = self.sets_.offset(mass)  # before any work, for the error
+        scores = self.score_samples(X)
+        return scores - (offset if by is None else self.sets_.row_offsets(mass, by, len(scores)))
 
-    def predict(self, X: Any, mass: float | None = None) -> NDArray[np.intp]:
+    def predict(self, X: Any, mass: float | None = None, *, by: Any = None) -> NDArray[np.intp]:
         """Say for each row whether it lies in the set.
 
         Parameters
@@ -110,6 +114,8 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
             Rows to judge.
         mass : float, optional
             Mass of the nested set to compare with; that of the estimator by default.
+        by : array-like of shape (n_samples,), optional
+            The group of each row, if the fit was given groups: it is then judged by the offset of its group.
 
         Returns
         -------
@@ -126,9 +132,9 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
         >>> bool(inside[deep_inside].all())
         True
         """
-        return np.where(self.decision_function(X, mass) >= 0, 1, -1)
+        return np.where(self.decision_function(X, mass, by=by) >= 0, 1, -1)
 
-    def level(self, X: Any) -> NDArray[np.float64]:
+    def level(self, X: Any, *, by: Any = None) -> NDArray[np.float64]:
         """Smallest mass whose set contains each row.
 
         On new rows from the same distribution levels are close to uniform on [0, 1], in steps of one over the number
@@ -138,6 +144,8 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to judge.
+        by : array-like of shape (n_samples,), optional
+            The group of each row, if the fit was given groups: it is then judged by the offset of its group.
 
         Returns
         -------
@@ -157,7 +165,7 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
         True
         """
         scores = self.score_samples(X)
-        return self.sets_.level(scores)
+        return self.sets_.level(scores, by)
 
     def offset(self, mass: float) -> float:
         """Offset of the set of a given mass.
@@ -170,9 +178,8 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         offset : float
-            Mean over splits of the offset whose set holds a share `mass` of the held-out rows, or the next larger
-            share there is; with a reserved calibration set, the score of the calibration row whose rank guarantees
-            the mass.
+            Score of the calibration row whose rank stands for the mass; with ``calibration="paper"`` the mean over
+            splits of the offset whose set holds a share `mass` of the held-out rows.
 
         Examples
         --------
@@ -267,24 +274,20 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
 def measured_sets(
     score: ScoreFunction,
     mass: float,
-    offsets: Array,
+    calibration: Calibration,
+    constants: ConstantColumns,
     sampler: VolumeSampler,
-    *,
-    guarantee: Guarantee,
-    calibration_scores: Array | None = None,
 ) -> FittedSets:
     """Nested sets of any score, with a volume sample for the largest set around the mass; warns if it is too small."""
     masses = mass_grid(mass, _MARGIN, _N_MASSES)
-    largest = float(offset_at(offsets, masses[-1]))
+    largest = calibration.offset(masses[-1])
     sample = sampler.draw(lambda points: score(points) >= largest)
     sets = FittedSets(
         score=score,
         mass=mass,
         masses=masses,
-        offsets=offsets,
-        guarantee=guarantee,
-        calibration_scores=np.empty(0) if calibration_scores is None else np.sort(calibration_scores),
-        split_scores=np.empty((0, 0)),
+        calibration=calibration,
+        constants=constants,
         volume_sample=sample,
         sample_scores=score(sample.points),
     )

@@ -14,14 +14,14 @@ from sklearn.base import MetaEstimatorMixin, _fit_context, clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from mvset.calibration.guarantees import Guarantee
-from mvset.calibration.offsets import offsets_by_rank
-from mvset.calibration.splits import Split, mean_by_row, random_splits, warn_if_unresolved
+from mvset.calibration.calibration import COMPARABLE_FROM_UNSCALED, Calibration, HeldOut, warn_if_dependent
+from mvset.calibration.constant_columns import ConstantColumns
+from mvset.calibration.splits import RandomSplitting, Split, splitting, warn_if_unresolved
 from mvset.estimators.base import measured_sets
 from mvset.estimators.inference_estimator import InferenceEstimator
 from mvset.metrics.detectors import InputFormat, check_row_by_row, input_format, score_function
 from mvset.parallel import Map
-from mvset.validation import check_extent, validated_rows, warn_if_constant
+from mvset.validation import check_extent, checked_labels, validated_rows, warn_if_constant
 from mvset.volume.sampler import VOLUME_METHODS, VolumeMethod, VolumeSampler
 
 
@@ -58,10 +58,12 @@ class CalibratedSet(MetaEstimatorMixin, InferenceEstimator):
         COPOD do not).
     mass : float, default=0.95
         Share of the distribution that the set shall hold, in (0, 1).
-    n_splits : int, default=10
-        Number of random splits averaged.
+    splits : int or splitter of scikit-learn, default=10
+        The splits whose detectors are averaged, or their number.
     test_size : float, default=0.2
-        Share of the rows held out in each split to set the offset.
+        Share of the rows held out in each split to set the offset; a splitter has its own.
+    time_order : bool, default=False
+        Whether rows are in time order; see :class:`MinimumVolumeSet`.
     volume_method : {"auto", "box", "importance"}, default="auto"
         How the points that measure volumes are drawn; see :class:`MinimumVolumeSet`.
     n_volume_points : int, default=10_000
@@ -93,7 +95,7 @@ class CalibratedSet(MetaEstimatorMixin, InferenceEstimator):
 
     Notes
     -----
-    Each row is scored by the mean of the detectors that have not seen it, ``n_splits * test_size`` of them, and new
+    Each row is scored by the mean of the detectors that have not seen it, ``splits * test_size`` of them, and new
     rows by the mean of all. A score that is mostly chance (a forest of a few trees) varies less in the mean of more,
     and the set then holds more than asked for. More splits, or more trees, fix that.
 
@@ -112,8 +114,9 @@ class CalibratedSet(MetaEstimatorMixin, InferenceEstimator):
     _parameter_constraints: dict[str, list[Any]] = {
         "detector": [HasMethods(["fit"])],
         "mass": [Interval(Real, 0, 1, closed="neither")],
-        "n_splits": [Interval(Integral, 1, None, closed="left")],
+        "splits": [Interval(Integral, 1, None, closed="left"), HasMethods("split")],
         "test_size": [Interval(Real, 0, 1, closed="neither")],
+        "time_order": ["boolean"],
         "volume_method": [StrOptions(set(VOLUME_METHODS))],
         "n_volume_points": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
@@ -125,8 +128,9 @@ class CalibratedSet(MetaEstimatorMixin, InferenceEstimator):
         detector: Any,
         mass: float = 0.95,
         *,
-        n_splits: int = 10,
+        splits: Any = 10,
         test_size: float = 0.2,
+        time_order: bool = False,
         volume_method: VolumeMethod = "auto",
         n_volume_points: int = 10_000,
         n_jobs: int | None = None,
@@ -134,15 +138,16 @@ class CalibratedSet(MetaEstimatorMixin, InferenceEstimator):
     ) -> None:
         self.detector = detector
         self.mass = mass
-        self.n_splits = n_splits
+        self.splits = splits
         self.test_size = test_size
+        self.time_order = time_order
         self.volume_method = volume_method
         self.n_volume_points = n_volume_points
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any = None) -> CalibratedSet:
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> CalibratedSet:
         """Fit a detector on every split and calibrate their mean.
 
         Parameters
@@ -151,6 +156,8 @@ class CalibratedSet(MetaEstimatorMixin, InferenceEstimator):
             Rows of normal behaviour.
         y : Ignored
             Present for API consistency.
+        groups : array-like of shape (n_samples,), optional
+            What several rows have in common; see :meth:`MinimumVolumeSet.fit`.
 
         Returns
         -------
@@ -169,23 +176,32 @@ class CalibratedSet(MetaEstimatorMixin, InferenceEstimator):
         """
         as_input = input_format(X)
         X = validated_rows(self, X, reset=True)
+        groups = None if groups is None else checked_labels(groups, len(X), "groups")
         check_extent(X)
         warn_if_constant(self, X)
         rng = check_random_state(self.random_state)
-        splits = random_splits(len(X), self.n_splits, self.test_size, rng)
+        rule = splitting(self.splits, self.test_size, X, groups=groups, time_order=self.time_order)
+        splits = rule.splits(np.arange(len(X)), rng)
         seeded = [_with_seeds(clone(self.detector), rng) for _ in splits]
         pairs = zip(seeded, splits, strict=True)
         fits = (delayed(_fitted)(detector, as_input(X[split.train])) for detector, split in pairs)
         self.detectors_ = list(Parallel(self.n_jobs)(fits))
         scores = _unseen_scores(self.detectors_, splits, X, as_input)
-        warn_if_unresolved(self.mass, len(scores), len(scores) / len(X))
+        score = MeanScore(self.detectors_, as_input)
+        calibration = Calibration.from_splits(
+            HeldOut.of(X, splits, scores, score, groups),
+            ordered=True if self.time_order else None,
+            comparable_from=COMPARABLE_FROM_UNSCALED,
+        )
+        warn_if_unresolved(self.mass, len(calibration.scores))
+        if isinstance(rule, RandomSplitting):
+            warn_if_dependent(calibration, self.mass)
         self.sets_ = measured_sets(
-            MeanScore(self.detectors_, as_input),
+            score,
             self.mass,
-            offsets_by_rank(scores)[0],
+            calibration,
+            ConstantColumns.of(X),
             VolumeSampler(self.volume_method, X, self.n_volume_points, rng),
-            guarantee=Guarantee("split"),
-            calibration_scores=scores,
         )
         return self
 
@@ -204,15 +220,11 @@ def _fitted(detector: Any, rows: Any) -> Any:
 
 def _unseen_scores(
     detectors: Sequence[Any], splits: Sequence[Split], X: NDArray[np.float64], as_input: InputFormat
-) -> NDArray[np.float64]:
-    """Mean score of each row over the detectors that have not seen it; rows that all have seen are left out.
-
-    Offsets of the mean score must come from means, too: the scores of single detectors spread more, and their quantiles
-    lie lower.
-    """
+) -> list[NDArray[np.float64]]:
+    """Scores of the rows that each split holds out, by its own detector."""
     scores = []
     for detector, split in zip(detectors, splits, strict=True):
         score, rows = score_function(detector), as_input(X[split.held_out])
-        scores.append(score(rows))
+        scores.append(np.asarray(score(rows), dtype=np.float64))
         check_row_by_row(detector, score, rows, scores[-1])
-    return mean_by_row(splits, scores)
+    return scores

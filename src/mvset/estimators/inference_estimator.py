@@ -34,6 +34,13 @@ class InferenceEstimator(SetEstimator):
             )
         return self.sets_.mass_interval()
 
+    @property
+    def effective_sample_size_(self) -> float:
+        """How many independent rows would tell as much about the mass of the fitted set as the calibration rows do."""
+        if not self.sets_.is_calibrated:
+            raise AttributeError(f"{type(self).__name__} is calibrated on its training rows: it has no effective size.")
+        return self.sets_.calibration.effective_size(self.sets_.mass)
+
     def mass_interval(self, mass: float | None = None, confidence: float = 0.95) -> MassInterval:
         """Interval for the true mass of a set.
 
@@ -47,12 +54,10 @@ class InferenceEstimator(SetEstimator):
         Returns
         -------
         interval : MassInterval
-            The binomial interval of Clopper and Pearson for the share of calibration rows inside. With a reserved
-            calibration set its coverage is at least `confidence` if scores do not tie, and one or two percent less at
-            worst if they do. In "split" mode it is the union of two such intervals: for the share of held-out rows
-            inside the set of their split, and for the share inside the set itself by the scores of models that have not
-            seen them. Each row counts once, however many splits hold it out. Splits share rows and models, so the
-            coverage is measured, not proved. It is too low for masses below 0.8 of small tables or of repeated rows.
+            The binomial interval of Clopper and Pearson for the share of calibration rows inside, with their effective
+            number. With a reserved calibration set and independent rows its coverage is at least `confidence` if scores
+            do not tie, and one or two percent less at worst if they do. In "split" mode each row counts once, however
+            many splits hold it out, and for less where the splits disagree; the coverage is measured, not proved.
 
         Examples
         --------
@@ -72,7 +77,7 @@ class InferenceEstimator(SetEstimator):
         ----------
         masses : array-like of shape (n_masses,), optional
             Masses of the sets to give bounds for; by default 0.01, 0.02, … 0.99 as far as the calibration rows reach,
-            and in "split" mode from 0.8 on, or from where the splits agree.
+            and in "split" mode from 0.5 on.
         confidence : float, default=0.95
             Probability, over draws of the calibration rows, that the true masses of all sets lie in the band.
 
@@ -80,8 +85,7 @@ class InferenceEstimator(SetEstimator):
         -------
         band : MassBand
             With a reserved calibration set the coverage is at least `confidence`, with or without ties. In "split" mode
-            it is the same bound on the scores of held-out rows: measured, not proved, and not valid for masses below
-            0.8 or for tables with many repeated rows.
+            it is the same bound on the scores of held-out rows: measured, not proved.
 
         Examples
         --------
@@ -95,13 +99,15 @@ class InferenceEstimator(SetEstimator):
         check_is_fitted(self, "sets_")
         return self.sets_.mass_band(masses, confidence)
 
-    def p_value(self, X: Any) -> Array:
+    def p_value(self, X: Any, *, by: Any = None) -> Array:
         r"""Conformal p-value of each row.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to judge.
+        by : array-like of shape (n_samples,), optional
+            The group of each row, if the fit was given groups: it is then judged by the offset of its group.
 
         Returns
         -------
@@ -110,7 +116,7 @@ class InferenceEstimator(SetEstimator):
             increasing in the score. With a reserved calibration set, a new row of the same distribution has a p-value
             of at most t with probability t at most, for every t. In "split" mode the calibration rows are those held
             out, scored by models that have not seen them; the same is then measured, not proved, and only for t up to
-            0.2.
+            0.5.
 
         Examples
         --------
@@ -121,9 +127,9 @@ class InferenceEstimator(SetEstimator):
         array([0.004])
         """
         scores = self.score_samples(X)
-        return self.sets_.p_value(scores)
+        return self.sets_.p_value(scores, by)
 
-    def detect(self, X: Any, fdr: float = 0.1) -> Detection:
+    def detect(self, X: Any, fdr: float = 0.1, *, by: Any = None) -> Detection:
         """Flag rows of a batch with a bound on the expected share of false flags.
 
         Parameters
@@ -132,6 +138,8 @@ class InferenceEstimator(SetEstimator):
             The batch, all rows of it: the threshold depends on them.
         fdr : float, default=0.1
             Bound on the expected share of normal rows among those flagged (false discovery rate).
+        by : array-like of shape (n_samples,), optional
+            The group of each row, if the fit was given groups: it is then judged by the offset of its group.
 
         Returns
         -------
@@ -155,9 +163,11 @@ class InferenceEstimator(SetEstimator):
         array([90, 91, 92, 93, 94, 95, 96, 97, 98, 99])
         """
         fdr = checked_share(fdr, "fdr")
-        return detect_outliers(self.p_value(X), fdr)
+        return detect_outliers(self.p_value(X, by=by), fdr)
 
-    def check_drift(self, X: Any, *, mass: float | None = None, false_alarm_rate: float = 0.01) -> DriftReport:
+    def check_drift(
+        self, X: Any, *, mass: float | None = None, false_alarm_rate: float = 0.01, by: Any = None
+    ) -> DriftReport:
         """Test whether a batch of rows is still like the calibration rows.
 
         Parameters
@@ -168,6 +178,8 @@ class InferenceEstimator(SetEstimator):
             Mass of the set whose share outside is tested; that of the estimator by default.
         false_alarm_rate : float, default=0.01
             Probability of an alarm without drift, at most.
+        by : array-like of shape (n_samples,), optional
+            The group of each row, if the fit was given groups: it is then judged by the offset of its group.
 
         Returns
         -------
@@ -186,11 +198,11 @@ class InferenceEstimator(SetEstimator):
         >>> from mvset.datasets import two_moons
         >>> model = MinimumVolumeSet(calibration="conformal", random_state=0).fit(two_moons(500, random_state=0))
         >>> print(model.check_drift(two_moons(400, noise=0.3, random_state=1)))
-        48 of 400 rows outside, 12.00% where 4.40% were expected (p = 0.0011 by the share, 0.13 by the levels): drift.
+        48 of 400 rows outside, 12.00% where 4.40% were expected (p = 0.0011 by the share, 0.15 by the levels): drift.
         """
         check_is_fitted(self, "sets_")
-        counter = self.sets_.drift_counter(mass, false_alarm_rate)
-        counter.update(self.score_samples(X))
+        counter = self.sets_.drift_counter(mass, false_alarm_rate, grouped=by is not None)
+        counter.update(self.sets_.drift_scores(self.score_samples(X), by))
         return counter.report()
 
     def drift_monitor(
@@ -226,8 +238,9 @@ class InferenceEstimator(SetEstimator):
         sets = self.sets_
         return DriftMonitor(
             copy.deepcopy(self),  # a later fit does not change what is watched
-            sets.calibration_scores if sets.is_calibrated else sets.offsets,
+            sets.calibration.scores if sets.is_calibrated else sets.calibration.offsets,
             reserved=sets.guarantee.reserves_rows,
+            decorrelation=sets.calibration.decorrelation,
             false_alarm_rate=rate,
             random_state=random_state,
         )

@@ -13,26 +13,36 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mvset.bandwidth.choice import RULES, SelectionRule
 from mvset.bandwidth.curves import bandwidth_curve, mass_grid
 from mvset.bandwidth.diagnostics import warn_about_bandwidth
 from mvset.bandwidth.grid import bandwidth_grid
-from mvset.bandwidth.search import BandwidthSearch, Solver
-from mvset.calibration.aggregation import aggregate, held_out_scores
+from mvset.bandwidth.search import BandwidthSearch, Solver, split_offsets
+from mvset.calibration.aggregation import aggregate, held_out_scores, split_weights
+from mvset.calibration.calibration import Calibration, HeldOut, warn_if_dependent
+from mvset.calibration.constant_columns import ConstantColumns
 from mvset.calibration.fitted_sets import FittedSets
+from mvset.calibration.group_calibration import GroupCalibrations
 from mvset.calibration.guarantees import CALIBRATION_MODES, CalibrationMode, Guarantee, Reservation
-from mvset.calibration.offsets import offsets_by_rank
-from mvset.calibration.splits import random_splits, warn_if_unresolved
+from mvset.calibration.splits import (
+    Indices,
+    RandomSplitting,
+    Splitting,
+    splitting,
+    warn_if_unresolved,
+)
 from mvset.estimators.inference_estimator import InferenceEstimator
 from mvset.explanation import displacement
 from mvset.parallel import thread_map
-from mvset.svm.convergence import warn_if_unconverged
+from mvset.svm.convergence import SolveReport, warn_if_unconverged
 from mvset.svm.expansion import KernelExpansion
-from mvset.validation import candidate_sigmas, check_extent, check_spread, validated_rows
+from mvset.validation import candidate_sigmas, check_extent, check_spread, checked_labels, validated_rows
 from mvset.volume.sampler import VOLUME_METHODS, VolumeMethod, VolumeSampler
+
+_SEARCH_SPLITS = 10  # splits that choose the bandwidth, of those that splits="auto" makes
 
 
 class MinimumVolumeSet(InferenceEstimator):
@@ -40,13 +50,13 @@ class MinimumVolumeSet(InferenceEstimator):
 
     Estimates the smallest region that holds a share `mass` of the distribution of the rows. A Gaussian one-class SVM is
     trained at a fixed `nu` on part of the rows; its offset is set on the other part so that the region holds the mass
-    asked for, on rows it has not seen; this is done for `n_splits` random splits and averaged. Of the candidate
+    asked for, on rows it has not seen; this is done for several splits and averaged. Of the candidate
     bandwidths it keeps the widest whose sets around `mass` are as small as the smallest, up to the standard error; or,
     with ``selection="area"``, the one of the least area under the mass-volume curve, as in the paper. The same fit
     gives nested sets for every other mass.
 
-    Standardise columns of different units first: one bandwidth serves all columns. Rows must be exchangeable: rows in
-    time order, or several rows of the same object, are not.
+    Standardise columns of different units first: one bandwidth serves all columns. Rows must be exchangeable, or their
+    order (`time_order`) or groups (`fit(X, groups=...)`) be given.
 
     Parameters
     ----------
@@ -61,15 +71,22 @@ class MinimumVolumeSet(InferenceEstimator):
         rows down to their nearest-neighbour scale, or to where bandwidths get too narrow to describe the masses asked
         for, and extends it when the best value sits on its edge; an array gives the candidates; a number is taken as it
         is.
-    n_splits : int, default=10
-        Number B of random splits averaged. 1 gives the paper's first algorithm.
+    splits : "auto", int or splitter of scikit-learn, default="auto"
+        The splits whose models are averaged, or their number B. "auto" makes 50 up to 1000 rows and fewer beyond, down
+        to 10 from 5000 rows on; the first ten choose the bandwidth. 1 gives the paper's first algorithm.
     test_size : float, default=0.2
-        Share of the rows held out in each split to set the offset.
-    calibration : {"split", "conformal", "pac"}, default="split"
-        What is guaranteed about the mass. "split", the paper's mean of held-out offsets, is right on average over
-        several splits and guarantees nothing for finite samples. "conformal" reserves a calibration set that nothing
-        else uses: a new row falls inside with probability `mass` at least, whatever the distribution, over draws of all
-        rows (marginal coverage). "pac" also reserves one: with probability `confidence` over draws of it, the true mass
+        Share of the rows held out in each split to set the offset; a splitter has its own.
+    time_order : bool, default=False
+        Whether rows are in time order. Ten contiguous blocks are then held out instead of single rows, and training
+        rows keep a distance from them of as many rows as it takes the columns to forget their values: the least lag at
+        which the autocorrelations of all columns' ranks are below 0.05, a twentieth of the rows at most.
+    calibration : {"split", "conformal", "pac", "paper"}, default="split"
+        What is guaranteed about the mass. "split" ranks the scores of all rows, each by the models that have not seen
+        it; the mass is right on average, and nothing is guaranteed for finite samples. "paper" is the paper's mean over
+        splits of their own offsets, which holds less than asked for with heavy tails or few rows. "conformal" reserves
+        a calibration set that nothing else uses: a new row falls inside with probability `mass` at least, whatever the
+        distribution, over draws of all rows (marginal coverage). "pac" also
+        reserves one: with probability `confidence` over draws of it, the true mass
         of the set is at least `mass` (coverage conditional on the rows). Both cost volume, and raise an error where the
         rows are too few. A scaler fitted to the same rows has used the reserved ones: for an exact guarantee fit it to
         others.
@@ -115,6 +132,9 @@ class MinimumVolumeSet(InferenceEstimator):
         Their weights; they sum to one.
     volume_ : VolumeEstimate
         Volume of the set of mass `mass`, with its standard error.
+    effective_sample_size_ : float
+        How many independent rows would tell as much about the mass of the set as the calibration rows do: fewer than
+        there are where neighbours are alike, rows of a group are, or the splits disagree.
     mass_interval_ : MassInterval
         95 % confidence interval for the true mass of the set; see :meth:`mass_interval`.
     curves_ : list of BandwidthCurve
@@ -168,8 +188,9 @@ class MinimumVolumeSet(InferenceEstimator):
         "mass": [Interval(Real, 0, 1, closed="neither")],
         "nu": [Interval(Real, 0, 1, closed="right")],
         "sigma": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither"), "array-like"],
-        "n_splits": [Interval(Integral, 1, None, closed="left")],
+        "splits": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), HasMethods("split")],
         "test_size": [Interval(Real, 0, 1, closed="neither")],
+        "time_order": ["boolean"],
         "calibration": [StrOptions(set(CALIBRATION_MODES))],
         "confidence": [Interval(Real, 0, 1, closed="neither")],
         "calibration_size": [Interval(Real, 0, 1, closed="neither")],
@@ -191,8 +212,9 @@ class MinimumVolumeSet(InferenceEstimator):
         *,
         nu: float = 0.4,
         sigma: float | ArrayLike | Literal["auto"] = "auto",
-        n_splits: int = 10,
+        splits: Any = "auto",
         test_size: float = 0.2,
+        time_order: bool = False,
         calibration: CalibrationMode = "split",
         confidence: float = 0.95,
         calibration_size: float = 0.5,
@@ -210,8 +232,9 @@ class MinimumVolumeSet(InferenceEstimator):
         self.mass = mass
         self.nu = nu
         self.sigma = sigma
-        self.n_splits = n_splits
+        self.splits = splits
         self.test_size = test_size
+        self.time_order = time_order
         self.calibration = calibration
         self.confidence = confidence
         self.calibration_size = calibration_size
@@ -227,15 +250,25 @@ class MinimumVolumeSet(InferenceEstimator):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> MinimumVolumeSet:
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None, by: Any = None) -> MinimumVolumeSet:
         """Estimate the set.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows of normal behaviour.
+            Rows of normal behaviour. Neighbours must not be alike, or the order must be said to be that of time
+            (`time_order`), or what they have in common must be given (`groups`).
         y : Ignored
             Present for API consistency.
+        groups : array-like of shape (n_samples,), optional
+            What several rows have in common: a machine, a batch, a day. All rows of a group are on the same side of
+            every split. A splitter given as `splits` gets them.
+        by : array-like of shape (n_samples,), optional
+            What each row shall have its own offset by: a site, a product, a shift. There is one score for all rows, and
+            an offset per group, so that each group has its own share of alarms; give `by` to `predict` and the other
+            methods, too. Groups of few rows shrink to the whole: in "split" mode twenty typical calibration rows of the
+            whole are added to those of each group; with a guarantee, groups without enough rows have the offset of the
+            whole.
 
         Returns
         -------
@@ -251,10 +284,21 @@ class MinimumVolumeSet(InferenceEstimator):
         """
         X = validated_rows(self, X, reset=True)
         check_spread(self, X)
+        groups, by = (
+            None if each is None else checked_labels(each, len(X), name)
+            for each, name in ((groups, "groups"), (by, "by"))
+        )
+        guarantee, of_paper = Guarantee(self.calibration, self.confidence), self.calibration == "paper"
+        if by is not None and of_paper:
+            raise ValueError('by is not part of the rule of the paper: use calibration="split", "conformal" or "pac".')
+        constants = ConstantColumns.of(X)
         rng = check_random_state(self.random_state)
-        guarantee = Guarantee(self.calibration, self.confidence)
-        X, reserved = self._reserve(X, guarantee, rng)
-        splits = random_splits(len(X), self.n_splits, self.test_size, rng)
+        rule = splitting(self.splits, self.test_size, X, groups=groups, time_order=self.time_order)
+        rows, reserved = self._reserve(X, rule, guarantee, rng)
+        X, reserved_rows = X[rows], X[reserved]
+        check_extent(X)
+        splits = rule.splits(rows, rng)
+        searched = splits[:_SEARCH_SPLITS] if isinstance(self.splits, str) else splits
         masses = mass_grid(self.mass, self.mass_margin, self.n_masses)
         sampler = VolumeSampler(self.volume_method, X, self.n_volume_points, rng)
         automatic = isinstance(self.sigma, str)
@@ -262,43 +306,68 @@ class MinimumVolumeSet(InferenceEstimator):
         solver = Solver(self.nu, self.tol, self.max_iter)
         with thread_map(self.n_jobs) as run:
             # Fig. 3: for every bandwidth and split the dual and the offsets; the mass-volume curves; σ_opt.
-            search = BandwidthSearch(X, splits, masses, sampler, solver, self.selection, run, self.verbose)
+            search = BandwidthSearch(X, searched, masses, sampler, solver, self.selection, run, self.verbose, of_paper)
             search.search(sigmas, extensible=automatic)
             # Fig. 3, last line: F^B at σ_opt, evaluated in full precision.
-            sigma, duals, training_mass = search.best.sigma, search.best.duals, search.best.report.training_mass
-            function = aggregate(X, duals, sigma)
-            split_scores = held_out_scores(X, splits, duals, sigma, run)
+            sigma = search.best.sigma
+            duals = search.best.duals + search.solve_splits(splits[len(searched) :], sigma)
+            weights = split_weights(duals, equal=of_paper)
+            function = aggregate(X, duals, weights, sigma)
+            split_scores = held_out_scores(X, splits, duals, weights, sigma, run, drop_negligible=of_paper)
+            reserved_scores = function(reserved_rows, run)
+            # The offsets of all masses at once, from the scores of rows that trained nothing.
+            held_out = HeldOut.of(X, splits, split_scores, function, None if groups is None else groups[rows])
+            ordered = True if self.time_order else None
+            pooled = Calibration.from_splits(held_out, of_paper=of_paper, ordered=ordered)
+            calibration, calibrated_rows, row_scores = pooled, rows[held_out.rows], held_out.row_scores
+            if guarantee.reserves_rows:
+                alike = None if groups is None else groups[reserved]
+                calibration = Calibration.from_reserved(reserved_scores, guarantee, groups=alike, ordered=ordered)
+                calibrated_rows, row_scores = reserved, reserved_scores
             sample_scores = function(search.sample.points, run)
-            reserved_scores = None if reserved is None else function(reserved, run)
+        report = SolveReport.of(duals)
         curves = list(search.curves)
         curves[search.choice.best] = bandwidth_curve(
-            sigma, training_mass, offsets_by_rank(split_scores), masses, search.sample, sample_scores
+            sigma,
+            report.training_mass,
+            masses,
+            np.array([pooled.offset(mass) for mass in masses]),
+            split_offsets(split_scores, masses),
+            search.sample,
+            sample_scores,
         )
-
-        measured: dict[str, Any] = {"volume_sample": search.sample, "sample_scores": sample_scores}
-        if reserved_scores is None:
-            self.sets_ = FittedSets.from_splits(function, self.mass, masses, splits, split_scores, **measured)
-        else:
-            self.sets_ = FittedSets.from_reserved(function, self.mass, masses, reserved_scores, guarantee, **measured)
+        self.sets_ = FittedSets(
+            score=function,
+            mass=self.mass,
+            masses=masses,
+            calibration=calibration,
+            constants=constants,
+            volume_sample=search.sample,
+            sample_scores=sample_scores,
+            groups=None
+            if by is None
+            else GroupCalibrations.of(calibration, row_scores, by[calibrated_rows], self.mass),
+        )
         self.sigma_ = sigma
         self.curves_ = curves
         self.selection_ = search.selection
-        self.n_iter_ = search.best.report.iterations
-        warn_if_unconverged([candidate.report for candidate in search.candidates], self.tol)
-        if reserved is None:
-            warn_if_unresolved(self.mass, len(splits[0].held_out), self.test_size)
+        self.n_iter_ = report.iterations
+        warn_if_unconverged([*(each.report for each in search.candidates if each is not search.best), report], self.tol)
+        if not guarantee.reserves_rows:
+            n_resolving = min(len(split.held_out) for split in splits) if of_paper else len(calibration.scores)
+            warn_if_unresolved(self.mass, n_resolving)
+        if isinstance(rule, RandomSplitting) and not of_paper:
+            warn_if_dependent(calibration, self.mass)
         warn_about_bandwidth(self.nu, curves[search.choice.best], self.selection_)
         return self
 
     def _reserve(
-        self, X: NDArray[np.float64], guarantee: Guarantee, rng: np.random.RandomState
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        self, X: NDArray[np.float64], rule: Splitting, guarantee: Guarantee, rng: np.random.RandomState
+    ) -> tuple[Indices, Indices]:
         """Rows to fit with, and those reserved for calibration, if the guarantee needs any."""
         if not guarantee.reserves_rows:
-            return X, None
-        kept, reserved = Reservation(guarantee, self.mass, self.calibration_size, self.test_size).draw(len(X), rng)
-        check_extent(X[kept])
-        return X[kept], X[reserved]
+            return np.arange(len(X)), np.arange(0)
+        return Reservation(guarantee, self.mass, self.calibration_size, self.test_size).draw(rule, len(X), rng)
 
     @property
     def support_vectors_(self) -> NDArray[np.float64]:
@@ -334,7 +403,9 @@ class MinimumVolumeSet(InferenceEstimator):
         -------
         contributions : ndarray of shape (n_samples, n_features)
             Positive where a value is higher than is normal around it, negative where it is lower; the largest in
-            absolute value contributes most. ``X - sigma_ * contributions`` is what would be normal near by.
+            absolute value contributes most. ``X - sigma_ * contributions`` is what would be normal near by. A
+            column that never changed in the rows of the fit has no bandwidth: its contribution is in units of the least
+            change that counts, and as a rule the largest.
 
         Notes
         -----
@@ -361,4 +432,7 @@ class MinimumVolumeSet(InferenceEstimator):
         check_is_fitted(self, "sets_")
         X = validated_rows(self, X, reset=False)
         with thread_map(self.n_jobs) as run:
-            return displacement(self._function, X, run)
+            contributions = displacement(self._function, X, run)
+        constants = self.sets_.constants
+        contributions[:, constants.indices] = constants.changes(X) / constants.tolerances
+        return contributions

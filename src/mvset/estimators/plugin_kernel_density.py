@@ -18,7 +18,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from mvset.bandwidth.diagnostics import warn_if_on_edge
 from mvset.bandwidth.grid import bandwidth_grid, extend_grid
-from mvset.calibration.guarantees import Guarantee
+from mvset.calibration.calibration import Calibration
+from mvset.calibration.constant_columns import ConstantColumns
 from mvset.calibration.offsets import offsets_by_rank
 from mvset.estimators.base import measured_sets
 from mvset.estimators.inference_estimator import InferenceEstimator
@@ -191,9 +192,9 @@ class PluginKernelDensity(InferenceEstimator):
         self.sets_ = measured_sets(
             density,
             self.mass,
-            offsets_by_rank(scores)[0],
+            Calibration.from_training(offsets_by_rank(scores)[0]),
+            ConstantColumns.of(X),
             VolumeSampler(self.volume_method, X, self.n_volume_points, rng),
-            guarantee=Guarantee("training"),
         )
         return self
 

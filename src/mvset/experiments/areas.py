@@ -26,7 +26,12 @@ def area_rows(X: NDArray[np.float64], sigmas: NDArray[np.float64], paper_sigma: 
     The rows of the three choices also have the shares of X inside the sets of mass 0.90 and 0.95, and the number of
     uniform points that are inside the smaller set but outside the larger.
     """
-    settings: dict[str, Any] = {"n_splits": N_SPLITS, "volume_method": "box", "random_state": seed}
+    settings: dict[str, Any] = {
+        "splits": N_SPLITS,
+        "calibration": "paper",
+        "volume_method": "box",
+        "random_state": seed,
+    }
     model = MinimumVolumeSet(MASS, sigma=sigmas, **settings).fit(X)
     by_area = MinimumVolumeSet(MASS, sigma=sigmas, selection="area", **settings).fit(X)
     by_sigma = {each.sigma: each for each in model.curves_}

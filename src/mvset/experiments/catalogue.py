@@ -15,6 +15,8 @@ class Experiment(Protocol):
 
     TITLE: str
     FIGURES: str  # numbers of the figures in the paper
+    OFFSETS: str  # rule that sets the offsets
+    BANDWIDTH: str  # rule that chooses the bandwidth
     PAPER: str  # what the paper reports
     REMARK: str  # differences to the paper, and their reasons
     FULL: Plan

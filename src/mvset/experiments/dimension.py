@@ -18,6 +18,7 @@ from mvset.plotting import palette
 
 TITLE = "Distance to the true set against the number of columns"
 FIGURES = "Fig. 10"
+OFFSETS, BANDWIDTH = "paper", "least area"
 PAPER = (
     "Both are similar for d = 2 and 3; for d > 3 the plug-in approach deteriorates much faster. The paper ends at "
     "d = 8, because volumes are hard to compute beyond."

@@ -31,7 +31,13 @@ true_mixture: Callable[..., GaussianMixtureWithOutliers] = cache(paper_mixture)
 def fixed(X: ArrayLike, sigma: float, n_splits: int, seed: int) -> MinimumVolumeSet:
     """Fit the paper's method at one bandwidth."""
     model = MinimumVolumeSet(
-        MASS, sigma=sigma, n_splits=n_splits, volume_method="box", n_volume_points=_FEW_POINTS, random_state=seed
+        MASS,
+        sigma=sigma,
+        splits=n_splits,
+        calibration="paper",
+        volume_method="box",
+        n_volume_points=_FEW_POINTS,
+        random_state=seed,
     )
     model.fit(X)
     return model
@@ -39,7 +45,9 @@ def fixed(X: ArrayLike, sigma: float, n_splits: int, seed: int) -> MinimumVolume
 
 def selected(X: ArrayLike, sigmas: Any, n_splits: int, seed: int) -> MinimumVolumeSet:
     """Fit the paper's method, with the bandwidth of the least area."""
-    model = MinimumVolumeSet(MASS, sigma=sigmas, n_splits=n_splits, selection="area", random_state=seed)
+    model = MinimumVolumeSet(
+        MASS, sigma=sigmas, splits=n_splits, calibration="paper", selection="area", random_state=seed
+    )
     model.fit(X)
     return model
 

@@ -19,6 +19,7 @@ from mvset.volume.measure import measure
 
 TITLE = "Are the sets nested?"
 FIGURES = "Section II-A (text)"
+OFFSETS, BANDWIDTH = "paper", "each, one after the other"
 PAPER = "Independent OCSVMs at different ν need not give nested sets; ours are nested by construction."
 REMARK = (
     "The share is the volume of the part of the set of mass 0.90 that lies outside the set of mass 0.95, over the "

@@ -20,6 +20,7 @@ from mvset.svm.expansion import KernelExpansion
 
 TITLE = "The level sets of a one-class SVM at ν = 0.4"
 FIGURES = "Fig. 1"
+OFFSETS, BANDWIDTH = "none: the unshifted set", "one, given"
 PAPER = (
     "The estimated set clearly differs from the true one, but the solution function captures the structure of the tail."
 )

@@ -17,6 +17,7 @@ from mvset.plotting import palette
 
 TITLE = "A sample with 5 % of uniform outliers"
 FIGURES = "Figs. 8 and 9"
+OFFSETS, BANDWIDTH = "paper", "least area"
 PAPER = "One example of each method: ours is more robust to outliers than the OCSVM at the σ closest to the true set."
 REMARK = (
     "The paper shows one sample; these are means over samples. *As shipped* is `MinimumVolumeSet()` with its "

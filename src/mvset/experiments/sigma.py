@@ -27,6 +27,7 @@ from mvset.plotting import palette
 
 TITLE = "Distance to the true set against the bandwidth"
 FIGURES = "Figs. 4, 5 and 6"
+OFFSETS, BANDWIDTH = "paper", "each, one after the other"
 PAPER = (
     "The OCSVM at its best σ is worse than our approach over a wide range of σ; even at its best σ it tends to overfit."
 )

@@ -21,12 +21,15 @@ from mvset.files.atomic import atomic_write
 from mvset.inference.monitor import DriftMonitor
 from mvset.version import __version__
 
-_FORMAT = 2  # raised when models of before can no longer be read
+_FORMAT = 3  # raised when models of before can no longer be read
 _NOTE = "mvset.json"
 _TRUSTED = [
     "mvset.bandwidth.choice.Selection",
     "mvset.bandwidth.curves.BandwidthCurve",
+    "mvset.calibration.calibration.Calibration",
+    "mvset.calibration.constant_columns.ConstantColumns",
     "mvset.calibration.fitted_sets.FittedSets",
+    "mvset.calibration.group_calibration.GroupCalibrations",
     "mvset.calibration.guarantees.Guarantee",
     "mvset.estimators.calibrated_set.CalibratedSet",
     "mvset.estimators.calibrated_set.MeanScore",

@@ -36,9 +36,11 @@ def to_onnx(model: Any, *, dtype: DTypeLike = np.float64) -> ModelProto:
     Returns
     -------
     onnx_model : onnx.ModelProto
-        Graph with the input "X" of shape (N, n_features), for any N, and three outputs of shape (N,): "label" (int64,
-        as `predict`), "score" (double, as `score_samples`) and "level" (double, as `level`). ``level <= mass`` exactly
-        where the label is +1. The names of the columns are in its metadata, as JSON under "feature_names".
+        Graph with the input "X" of shape (N, n_features), for any N, and, if the fit was given groups, the input "by"
+        of shape (N,), their labels as text (of a group not seen: any other text, e.g. ""). It has three outputs of
+        shape (N,): "label" (int64, as `predict`), "score" (double, as `score_samples`) and "level" (double, as
+        `level`). ``level <= mass`` exactly where the label is +1. The names of the columns are in its metadata, as JSON
+        under "feature_names".
 
     Notes
     -----
@@ -74,12 +76,14 @@ def to_onnx(model: Any, *, dtype: DTypeLike = np.float64) -> ModelProto:
     if fitted.before is not None:
         x = graph.append(_scaling(fitted.before, len(names)), x)
     _judge(graph, x, sets)
-    rows = helper.make_tensor_value_info("X", helper.np_dtype_to_tensor_dtype(np.dtype(dtype)), ["N", len(names)])
+    inputs = [helper.make_tensor_value_info("X", helper.np_dtype_to_tensor_dtype(np.dtype(dtype)), ["N", len(names)])]
+    if sets.groups:
+        inputs.append(helper.make_tensor_value_info("by", TensorProto.STRING, ["N"]))
     types = {"label": TensorProto.INT64, "score": TensorProto.DOUBLE, "level": TensorProto.DOUBLE}
     answers = [helper.make_tensor_value_info(name, kind, ["N"]) for name, kind in types.items()]
     onnx_model = helper.make_model(
-        helper.make_graph(graph.nodes, "mvset", [rows], answers, graph.constants),
-        opset_imports=[helper.make_opsetid("", _OPSET)],
+        helper.make_graph(graph.nodes, "mvset", inputs, answers, graph.constants),
+        opset_imports=[helper.make_opsetid("", _OPSET), helper.make_opsetid("ai.onnx.ml", 2)],
         ir_version=7,
         producer_name="mvset",
         producer_version=__version__,
@@ -123,6 +127,7 @@ def _judge(graph: _Graph, x: str, sets: FittedSets) -> None:
     """Add score, label and level of rows that earlier steps have scaled."""
     function: Any = sets.score
     columns = np.array([1], dtype=np.int64)  # the axis
+    prepared = x
     centres = scaled_columns(function.centres, function.origin, function.sigma)
     x = graph.add("Div", graph.add("Sub", x, function.origin), function.sigma * np.sqrt(2.0))
     x = graph.add("Clip", x, -1e150, 1e150)  # as scaled_columns; else onnxruntime merges Div and MatMul, in float32
@@ -132,12 +137,48 @@ def _judge(graph: _Graph, x: str, sets: FittedSets) -> None:
     kernels = graph.add("Exp", graph.add("Min", exponent, 0.0))
     # A matrix of one column: onnxruntime multiplies no matrix of 0 rows by a vector.
     scores = graph.add("MatMul", kernels, function.weights[:, np.newaxis])
+    if len(sets.constants.columns):
+        scores = _below_if_changed(graph, prepared, scores, sets)
     graph.add("Squeeze", scores, columns, output="score")
-    graph.add("Where", graph.add("GreaterOrEqual", "score", sets.offset()), np.int64(1), np.int64(-1), output="label")
+    everything = [*(sets.groups.calibrations if sets.groups else []), sets.calibration]
+    # One row per group, and one for the whole; ranks that a group does not have are never reached.
+    n_ranks = max(len(each.offsets) for each in everything)
+    offsets: Any = np.stack(
+        [np.pad(each.offsets, (n_ranks - len(each.offsets), 0), constant_values=np.inf) for each in everything]
+    )
+    levels = np.stack(
+        [
+            np.pad(each.level(np.append(each.offsets, -np.inf))[::-1], (0, n_ranks - len(each.offsets)), mode="edge")
+            for each in everything
+        ]
+    )
+    chosen: Any = np.array([each.offset(sets.mass) for each in everything])
+    if sets.groups:
+        group = graph.add(
+            "LabelEncoder",
+            "by",
+            domain="ai.onnx.ml",
+            keys_strings=sets.groups.labels,
+            values_int64s=list(range(len(sets.groups.labels))),
+            default_int64=len(sets.groups.labels),
+        )
+        chosen, offsets = graph.add("Gather", chosen, group), graph.add("Gather", offsets, group)
+    graph.add("Where", graph.add("GreaterOrEqual", "score", chosen), np.int64(1), np.int64(-1), output="label")
     # Levels by the number of offsets reached, not missed: NaN reaches none, and has level 1.
-    reached = graph.add("Where", graph.add("GreaterOrEqual", scores, sets.offsets), np.int32(1), np.int32(0))
-    levels = sets.level(np.append(sets.offsets, -np.inf))[::-1]
-    graph.add("Gather", levels, graph.add("ReduceSum", reached, columns, keepdims=0), output="level")
+    reached = graph.add("Where", graph.add("GreaterOrEqual", scores, offsets), np.int64(1), np.int64(0))
+    reached = graph.add("ReduceSum", reached, columns, keepdims=0)
+    if sets.groups:
+        reached = graph.add("Add", reached, graph.add("Mul", group, np.int64(n_ranks + 1)))
+    graph.add("Gather", levels.ravel(), reached, output="level")
+
+
+def _below_if_changed(graph: _Graph, x: str, scores: str, sets: FittedSets) -> str:
+    """Scores below every offset for rows in which a column differs that never changed."""
+    constants = sets.constants
+    values = graph.add("Gather", x, constants.indices.astype(np.int64), axis=1)
+    difference = graph.add("Abs", graph.add("Sub", values, constants.values))
+    excess = graph.add("ReduceMax", graph.add("Sub", difference, constants.tolerances), axes=[1])
+    return graph.add("Where", graph.add("Greater", excess, 0.0), sets.calibration.below_all, scores)
 
 
 def _scaling(before: Pipeline, n_columns: int) -> ModelProto:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import hypergeom, kstwo
@@ -35,19 +37,45 @@ class ScoreCells:
         return np.bincount(self.of(scores), minlength=len(self))
 
 
+@dataclass(frozen=True)
+class EffectiveSizes:
+    """Design effects: so many calibration rows, or rows of the batch, count as one independent row."""
+
+    before: float = 1.0
+    now: float = 1.0
+
+    def of(self, m: int, n: int) -> tuple[float, float]:
+        """Effective sizes of m calibration rows and n rows of the batch, at least one."""
+        return max(1.0, m / self.before), max(1.0, n / self.now)
+
+    @property
+    def are_exact(self) -> bool:
+        """Whether all rows are independent."""
+        return self.before == self.now == 1.0
+
+
 class DriftCounter:
     """Counts the scores of a batch against those of the calibration rows, part by part, in bounded memory.
 
-    Scores above `cap` count as equal.
+    Scores above `cap` count as equal. Where rows are not independent, both tests use effective sizes, those of the
+    share at the offset and those of the whole distribution.
     """
 
     def __init__(
-        self, calibration_scores: Array, offset: float, share_inside: float, cap: float, false_alarm_rate: float
+        self,
+        calibration_scores: Array,
+        offset: float,
+        cap: float,
+        false_alarm_rate: float,
+        share_sizes: EffectiveSizes,
+        distribution_sizes: EffectiveSizes,
     ) -> None:
         self._offset = offset
-        self._share_inside = share_inside
+        self._inside_before = int(np.sum(calibration_scores >= offset))
         self._cap = cap
         self._false_alarm_rate = false_alarm_rate
+        self._share_sizes = share_sizes
+        self._distribution_sizes = distribution_sizes
         capped = np.minimum(calibration_scores, cap)
         self._cells = ScoreCells(capped)
         self._before = self._cells.count(capped)
@@ -62,18 +90,22 @@ class DriftCounter:
     def report(self) -> DriftReport:
         """Both tests, on all rows counted."""
         n, m, outside = int(self._now.sum()), int(self._before.sum()), self._outside
-        inside_before = round(self._share_inside * m)
+        share_before, share_now = self._inside_before / m, outside / n
         confidence = 1.0 - self._false_alarm_rate
-        share_p = share_p_value(outside, n, inside_before, m)
-        distribution_p = distribution_p_value(self._now, self._before)
+        m_effective, n_effective = self._share_sizes.of(m, n)
+        share_p = share_p_value(
+            round(share_now * n_effective), round(n_effective), round(share_before * m_effective), round(m_effective)
+        )
+        distribution_p = distribution_p_value(self._now, self._before, self._distribution_sizes)
         return DriftReport(
             drifted=min(share_p, distribution_p) <= 0.5 * self._false_alarm_rate,
             n_rows=n,
             n_outside=outside,
             share_outside=outside / n,
-            share_interval=binomial_interval(outside, n, confidence),
-            expected_share=1.0 - self._share_inside,
-            expected_interval=binomial_interval(m - inside_before, m, confidence),
+            share_interval=binomial_interval(share_now * n_effective, n_effective, confidence),
+            expected_share=1.0 - share_before,
+            expected_interval=binomial_interval((1.0 - share_before) * m_effective, m_effective, confidence),
+            effective_rows=n_effective,
             share_p_value=share_p,
             distribution_p_value=distribution_p,
             false_alarm_rate=self._false_alarm_rate,
@@ -93,15 +125,19 @@ def share_p_value(outside: int, n: int, inside_before: int, m: int) -> float:
     return min(1.0, 2.0 * min(too_many, too_few))
 
 
-def distribution_p_value(now: NDArray[np.intp], before: NDArray[np.intp]) -> float:
+def distribution_p_value(now: NDArray[np.intp], before: NDArray[np.intp], sizes: EffectiveSizes | None = None) -> float:
     """P-value of the two-sample Kolmogorov-Smirnov test, from the counts of both samples per cell.
 
-    scipy's ``ks_2samp`` wants the samples themselves and gives up on the exact p-value with a warning in some cases.
+    Exact for independent rows, up to ten thousand; asymptotic for effective sizes. scipy's ``ks_2samp`` wants the
+    samples themselves and gives up on the exact p-value with a warning in some cases.
     """
     n, m = int(now.sum()), int(before.sum())
     steps = np.abs(np.cumsum(now) * m - np.cumsum(before) * n).max()  # the distance times n m, a whole number
-    if max(n, m) > _EXACT:
-        return float(kstwo.sf(steps / (n * m), round(n / (n + m) * m)))
+    sizes = sizes or EffectiveSizes()
+    if max(n, m) > _EXACT or not sizes.are_exact:
+        m_effective, n_effective = sizes.of(m, n)
+        both = max(1, round(n_effective / (n_effective + m_effective) * m_effective))
+        return float(kstwo.sf(steps / (n * m), both))
     return _exact_p_value(int(steps), n, m)
 
 

@@ -38,7 +38,9 @@ class DriftMonitor:
     inequality it ever reaches ``1 / false_alarm_rate`` with probability `false_alarm_rate` at most.
 
     Get one from :meth:`MinimumVolumeSet.drift_monitor`. Without a reserved calibration set no calibration rows are
-    exchangeable with new ones, and the rows watched first take their place.
+    exchangeable with new ones, and the rows watched first take their place. If the rows of the fit depended on their
+    neighbours, it watches only every k-th row, where k is twice their autocorrelation time: such rows are about
+    independent, and the guarantee holds about.
 
     A monitor can be pickled, or saved with :func:`save` and read with :func:`load`, and then goes on with the same
     guarantee. Its memory does not grow: of the rows watched it keeps how many scores lie between any two calibration
@@ -75,6 +77,7 @@ class DriftMonitor:
         calibration_scores: Array,
         *,
         reserved: bool,
+        decorrelation: int = 1,
         false_alarm_rate: float = 0.01,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -89,6 +92,9 @@ class DriftMonitor:
         # have any order there with equal probability, so the p-values have the same distribution as exact ranks.
         self._steps = np.unique(calibration_scores)
         cells = ScoreCells(self._steps)
+        # Calibration rows that depend on each other are not exchangeable with the rows to come, nor are neighbours.
+        self._decorrelation = decorrelation
+        reserved = reserved and decorrelation == 1
         self._counts = cells.count(calibration_scores) if reserved else np.zeros(len(cells), dtype=np.intp)
         self._bets = Bets(np.empty(0), np.empty(0), np.empty((0, _BINS)))
 
@@ -105,13 +111,14 @@ class DriftMonitor:
         drifted : bool
             Whether the alarm has gone off, now or before.
         """
-        p_values, counts = self._p_values(np.asarray(self.model.score_samples(X), dtype=np.float64))
+        scores = np.asarray(self.model.score_samples(X), dtype=np.float64)
+        p_values, counts = self._p_values(scores[-self.n_rows_ % self._decorrelation :: self._decorrelation])
         bets = self._bets.started(self.n_batches_ + 1).updated(np.histogram(p_values, _BINS, (0.0, 1.0))[0])
         not_bet = -np.log(self.n_batches_ + 2.0)
         log_martingale = float(logsumexp(np.append(bets.log_capitals, not_bet)))
         # All at once, at the end: a batch that is interrupted is not half counted.
         self._counts, self._bets, self.log_martingale_ = counts, bets, log_martingale
-        self.n_rows_ += len(p_values)
+        self.n_rows_ += len(scores)
         self.n_batches_ += 1
         self.drifted_ = self.drifted_ or bool(log_martingale >= -np.log(self.false_alarm_rate))
         return self.drifted_

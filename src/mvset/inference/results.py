@@ -26,6 +26,8 @@ class MassInterval:
         Its confidence.
     n_rows : int
         Number of calibration rows.
+    effective_rows : float
+        How many independent rows they count for: fewer where rows depend on each other, or splits disagree.
 
     Examples
     --------
@@ -41,6 +43,7 @@ class MassInterval:
     high: float
     confidence: float
     n_rows: int
+    effective_rows: float
 
     def __str__(self) -> str:
         return f"{self.estimate:.3f} ({self.low:.3f} to {self.high:.3f} with {100 * self.confidence:g} % confidence)"
@@ -100,21 +103,23 @@ class DriftReport:
         :class:`DriftMonitor`, because an unrepresentative calibration set biases every later test.
     n_rows : int
         Rows of the batch.
+    effective_rows : float
+        How many independent rows they count for, if rows depend on their neighbours as those of the fit did.
     n_outside : int
         Those outside the set.
     share_outside : float
         Their share.
     share_interval : tuple of float
-        Exact binomial interval for the share outside in the long run, of confidence ``1 - false_alarm_rate``.
+        Binomial interval for the share outside in the long run, of confidence ``1 - false_alarm_rate``.
     expected_share : float
         Share of the calibration rows outside.
     expected_interval : tuple of float
-        Exact binomial interval for what that is in the long run, of the same confidence.
+        Binomial interval for what that is in the long run, of the same confidence.
     share_p_value : float
         Of Fisher's exact test of the number outside against that of the calibration rows.
     distribution_p_value : float
         Of the two-sample Kolmogorov-Smirnov test of the scores, hence of the levels, against the calibration rows'.
-        In "split" mode of the levels above 0.8 only, or further out where the splits differ there.
+        In "split" mode of the levels above 0.5 only.
     false_alarm_rate : float
         As asked for.
 
@@ -131,6 +136,7 @@ class DriftReport:
 
     drifted: bool
     n_rows: int
+    effective_rows: float
     n_outside: int
     share_outside: float
     share_interval: tuple[float, float]

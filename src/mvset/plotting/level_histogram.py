@@ -86,7 +86,7 @@ class LevelHistogramDisplay:
         estimator : fitted estimator
             A :class:`MinimumVolumeSet` or another estimator of nested sets, or a Pipeline that ends in one.
         X : array-like of shape (n_samples, n_features)
-            New rows; training rows lie further inside. In "split" mode levels of normal rows are uniform from about 0.8
+            New rows; training rows lie further inside. In "split" mode levels of normal rows are uniform from about 0.5
             on, and roughly so below; with "pac" they are higher than uniform.
         bins : int, default=20
             Number of bars.
@@ -114,7 +114,7 @@ class LevelHistogramDisplay:
         True
         """
         model = ModelParts.of(estimator)
-        sets, n_calibration = model.sets, len(model.sets.calibration_scores)
+        sets, n_calibration = model.sets, len(model.sets.calibration.scores)
         return cls.from_predictions(
             sets.level(model.scores(X)),
             mass=sets.mass,

@@ -95,7 +95,7 @@ class MassVolumeDisplay:
             sets which contain given shares of X, in units of X, with a simultaneous band: use it to compare detectors.
             Without X, the curve is that of the nested sets as fitted, in units of the columns that a Pipeline passes to
             its last step. It has the standard errors of the volumes and, if the model provides one, the simultaneous
-            band of the true masses (from 0.8 on in "split" mode).
+            band of the true masses (from 0.5 on in "split" mode).
         masses : array-like of shape (n_masses,), optional
             By default 0.80, 0.81 … 0.99; without X, also the fitted mass, and only masses that the model can guarantee.
         confidence : float, default=0.95

@@ -18,13 +18,14 @@ _N_SAMPLED = 1500  # rows drawn in the figures
 _N_UNUSUAL = 12  # rows listed
 
 
-def report_survey(model: ModelParts, mass: float) -> Survey:
+def report_survey(model: ModelParts, mass: float, *, grouped: bool = False) -> Survey:
     """A survey that collects what the report needs; add all rows to it."""
-    return Survey(model, mass, masses=slider_masses(model, mass), n_unusual=_N_UNUSUAL, n_sampled=_N_SAMPLED)
+    masses = slider_masses(model, mass)
+    return Survey(model, mass, masses=masses, n_unusual=_N_UNUSUAL, n_sampled=_N_SAMPLED, grouped=grouped)
 
 
 def write_report(
-    model: Any, X: Any, path: str | os.PathLike[str], *, mass: float | None = None, title: str = ""
+    model: Any, X: Any, path: str | os.PathLike[str], *, mass: float | None = None, by: Any = None, title: str = ""
 ) -> None:
     """Write an HTML report on rows: which are normal, which are not, and why.
 
@@ -41,6 +42,8 @@ def write_report(
         The file to write.
     mass : float, optional
         Mass of the set that decides which rows are outside; by default that of the estimator.
+    by : array-like of shape (n_samples,), optional
+        The group of each row, if the fit was given groups.
     title : str, optional
         Title of the report.
 
@@ -61,8 +64,9 @@ def write_report(
     except ModuleNotFoundError as missing:
         raise ImportError("The report needs more packages: pip install 'mvset[report]'") from missing
     fitted = ModelParts.of_minimum_volume_set(model)
-    survey = report_survey(fitted, fitted.sets.mass if mass is None else checked_share(mass))
-    scored, rows = survey.score(X), checked_rows(X)
+    mass = fitted.sets.mass if mass is None else checked_share(mass)
+    survey = report_survey(fitted, mass, grouped=by is not None)
+    scored, rows = survey.score(X, by), checked_rows(X)
     survey.add(rows, scored, np.arange(len(rows)), lambda selected: [{} for _ in selected])
     with atomic_write(Path(path)) as aside:
         aside.write_text(render_page(fitted, survey.result(), title=title), encoding="utf-8")

@@ -66,4 +66,4 @@ def masses_around(sets: FittedSets, confidence: float) -> list[float]:
 
 def _least_bounded(sets: FittedSets) -> float:
     """The smallest mass for which the model gives bounds; 1 if there is none."""
-    return float(min(sets.comparable_masses, default=1.0))
+    return float(min(sets.calibration.comparable_masses, default=1.0))

@@ -28,6 +28,7 @@ class ScoredRows:
     scores: Array
     levels: Array
     inside: NDArray[np.bool_]
+    drift_scores: Array  # what the test of drift counts: scores, or one minus levels of rows in groups
 
     def contributions(self, selected: Any = slice(None)) -> Array:
         """Contribution of each feature to the anomaly of the selected rows; see :meth:`MinimumVolumeSet.explain`."""
@@ -100,39 +101,43 @@ class Survey:
         masses: Sequence[float] = (),
         n_unusual: int = 10,
         n_sampled: int = 0,
+        grouped: bool = False,
     ) -> None:
         self.model = model
         self.mass = mass
         self._masses = np.array(sorted(masses))
-        self._ascending_offsets = np.array([model.sets.offset(m) for m in self._masses[::-1]])
-        self._drift = model.sets.drift_counter(mass, FALSE_ALARM_RATE)
-        self._inside_counts = np.zeros(len(self._masses) + 1, dtype=np.intp)
+        self._drift = model.sets.drift_counter(mass, FALSE_ALARM_RATE, grouped=grouped)
+        self._outside_counts = np.zeros(len(self._masses) + 1, dtype=np.intp)
         self._level_counts = np.zeros(len(LEVEL_EDGES) - 1, dtype=np.intp)
         self._n_unusual = n_unusual
         self._unusual: list[UnusualRow] = []
         self._sample = RowSample(n_sampled)
 
-    def score(self, X: Any) -> ScoredRows:
-        """Score rows; an array must have the columns of the training rows, in the same order."""
+    def score(self, X: Any, by: Any = None) -> ScoredRows:
+        """Score rows; an array must have the columns of the training rows, in the same order.
+
+        `by` has their groups, of a `grouped` survey.
+        """
         sets, prepared = self.model.sets, np.asarray(self.model.prepared(X), dtype=np.float64)
         scores = self.model.estimator.score_samples(prepared)
-        return ScoredRows(self.model.estimator, prepared, scores, sets.level(scores), scores >= sets.offset(self.mass))
+        levels = sets.level(scores, by)
+        drift_scores = scores if by is None else 1.0 - levels
+        return ScoredRows(self.model.estimator, prepared, scores, levels, levels <= self.mass, drift_scores)
 
     def add(
         self, rows: Array, scored: ScoredRows, numbers: NDArray[np.int64], kept: Callable[[NDArray[np.intp]], list[Any]]
     ) -> None:
         """Add a batch of rows; `kept` returns the columns to keep of the rows with given indices."""
-        self._drift.update(scored.scores)
-        reached = np.searchsorted(self._ascending_offsets, scored.scores, side="right")
-        self._inside_counts += np.bincount(reached, minlength=len(self._inside_counts))
+        self._drift.update(scored.drift_scores)
+        outside = np.searchsorted(self._masses, scored.levels, side="left")  # number of sets that do not hold the row
+        self._outside_counts += np.bincount(outside, minlength=len(self._outside_counts))
         self._level_counts += np.histogram(scored.levels, LEVEL_EDGES)[0]
         self._sample.add(np.column_stack([rows, numbers, scored.scores, scored.levels]))
         self._keep_unusual(rows, scored, numbers, kept)
 
     def result(self) -> SurveyResult:
         """The summary of all rows added so far."""
-        # A score that exceeds k of the offsets is inside the sets of the k largest masses.
-        n_outside = np.cumsum(self._inside_counts)[:-1][::-1]
+        n_outside = np.cumsum(self._outside_counts[::-1])[::-1][1:]
         sample = self._sample.rows()
         return SurveyResult(
             self.mass,
@@ -157,9 +162,7 @@ class Survey:
         furthest = np.lexsort((-_distances(contributions), scored.scores[candidates]))[:n]
         selected, contributions = candidates[furthest], contributions[furthest]
         names, prepared_names = self.model.feature_names, self.model.prepared_names
-        normal = self.model.restored(
-            scored.prepared[selected] - self.model.estimator.sigma_ * contributions, rows[selected]
-        )
+        normal = self.model.restored(self._normal(scored.prepared[selected], contributions), rows[selected])
         for k, (i, others) in enumerate(zip(selected, kept(selected), strict=True)):
             self._unusual.append(
                 UnusualRow(
@@ -173,6 +176,13 @@ class Survey:
                 )
             )
         self._unusual = sorted(self._unusual, key=lambda row: (row.score, -row.distance))[: self._n_unusual]
+
+    def _normal(self, prepared: Array, contributions: Array) -> Array:
+        """What would be normal near prepared rows; the constant value where a column never changed before."""
+        normal = prepared - self.model.estimator.sigma_ * contributions
+        constants = self.model.sets.constants
+        normal[:, constants.indices] = constants.values
+        return np.asarray(normal)
 
 
 def _distances(contributions: Array) -> Array:

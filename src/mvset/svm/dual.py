@@ -41,14 +41,15 @@ class Dual:
 
     `gradient` is K alpha, the solution function at every row, and `rho` its value on the border of the unshifted set.
     `training_mass` is the share of the training rows inside that set: those that are not outliers (alpha at its
-    bound). With other bounds than one, rows count in proportion to them. `gap` is the violation of the optimality
-    conditions.
+    bound). With other bounds than one, rows count in proportion to them. `height` is the median over all rows of the
+    solution function, scaled to sum one. `gap` is the violation of the optimality conditions.
     """
 
     alpha: NDArray[np.floating]
     gradient: NDArray[np.float64]
     rho: float
     training_mass: float
+    height: float
     iterations: int
     gap: float
     status: DualStatus
@@ -153,6 +154,7 @@ def solve_dual(
         gradient=gradient,
         rho=_border(alpha[train], upper[train], gradient[train]),
         training_mass=float(upper[alpha < upper].sum() / upper.sum()),
+        height=float(np.median(gradient) / alpha.sum()),
         iterations=iterations,
         gap=max(gap, 0.0),
         status=status,

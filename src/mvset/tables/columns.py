@@ -25,8 +25,7 @@ def check_columns(rows: NDArray[np.float64], names: Sequence[str]) -> None:
     _warn_about(
         _selected(constant, names),
         "constant in the training rows",
-        "Volumes ignore constant columns, and a later change is flagged only if it is large compared with 1, because a "
-        "constant column cannot be standardised.",
+        "Volumes ignore constant columns, and any row in which one differs is flagged.",
     )
     _warn_about(
         _selected(_increases(rows), names),

@@ -1,11 +1,16 @@
-"""Fit a model to a table: a Pipeline of a StandardScaler and an estimator."""
+"""Fit a model to a table: a Pipeline of a StandardScaler and an estimator; the order and the groups of its rows."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
 from mvset.estimators.minimum_volume_set import MinimumVolumeSet
@@ -15,7 +20,14 @@ from mvset.summaries.row_sample import RowSample
 from mvset.tables.columns import check_columns
 from mvset.tables.errors import TableError
 from mvset.tables.formats import TableFile
-from mvset.tables.reading import TableReader, selected_columns
+from mvset.tables.reading import (
+    TableReader,
+    complete_column,
+    existing_column,
+    row_labels,
+    selected_columns,
+    split_names,
+)
 
 _MIN_ROWS = 3  # two to train on and one to hold out
 
@@ -37,26 +49,99 @@ def fit_table(
     *,
     columns: Sequence[str] = (),
     exclude: Sequence[str] = (),
+    time: str | None = None,
+    group: str | None = None,
+    by: str | None = None,
     drop_missing: bool = False,
     max_rows: int,
     seed: int,
     on_read: Callable[[float], None] = lambda share: None,
     on_fit: Callable[[int, int], None] = lambda done, total: None,
 ) -> FittedTable:
-    """Fit a Pipeline to the selected columns of all rows, or of a random sample of `max_rows` of them."""
-    names = selected_columns(files[0], columns, exclude)
-    reader = TableReader(files, names, drop_missing=drop_missing)
-    sample = RowSample(max_rows, seed)
+    """Fit a Pipeline to the selected columns of all rows, or of a random sample of `max_rows` of them.
+
+    Rows are put in the order of the column `time`; those with the same value of `group` stay on one side of every
+    split; those with the same value of `by` have an offset of their own. These columns are not fitted to.
+    """
+    roles = {role: name for role, name in (("time", time), ("group", group), ("by", by)) if name is not None}
+    for role, name in roles.items():
+        existing_column(files[0], name, f"--{role}")
+    named = split_names(columns, files[0].schema().names)
+    names = selected_columns(files[0], columns, [*exclude, *(name for name in roles.values() if name not in named)])
+    reader = TableReader(files, names, list(dict.fromkeys(roles.values())), drop_missing)
+    sample, labels = RowSample(max_rows, seed), {role: _Labels() for role in roles if role != "time"}
     for batch in reader.batches(on_read):
-        sample.add(batch.rows)
+        others = [
+            _times(batch.kept, name) if role == "time" else labels[role].codes(batch.kept, name)
+            for role, name in roles.items()
+        ]
+        sample.add(np.column_stack([batch.rows, *others]))
     if reader.n_rows - reader.n_dropped < _MIN_ROWS:
         dropped = f", {reader.n_dropped} of them left out for missing values" if reader.n_dropped else ""
         raise TableError(
             f"{files[0].path}: too few rows to fit: {reader.n_rows}{dropped}. At least {_MIN_ROWS} are needed."
         )
-    rows = sample.rows()
+    sampled = sample.rows()
+    if time is not None:
+        sampled = sampled[np.argsort(sampled[:, len(names)], kind="stable")]
+    by_role = dict(zip(roles, sampled[:, len(names) :].T, strict=True))
+    rows = np.ascontiguousarray(sampled[:, : len(names)])
     check_columns(rows, names)
     table = pa.Table.from_arrays([pa.array(column) for column in rows.T], names=names)
+    parameters = {
+        argument: labels[role].of(by_role[role])
+        for role, argument in (("group", "groups"), ("by", "by"))
+        if role in roles
+    }
+    estimator.set_params(time_order=time is not None)
+    scaler = StandardScaler().fit(table)
+    scaler.mean_[scaler.var_ == 0.0] = 0.0  # a constant column keeps its value, by whose digits changes are judged
     with progress_listener(on_fit):
-        model = Pipeline([("standardise", StandardScaler()), ("sets", estimator)]).fit(table)
+        estimator.fit(scaler.transform(table), **parameters)
+    model = Pipeline([("standardise", scaler), ("sets", estimator)])
+    estimator.by_column_ = by  # which column to read when rows are scored
     return FittedTable(model, names, reader.n_rows, len(rows), reader.n_dropped)
+
+
+class _Labels:
+    """Labels of rows as numbers, in the order in which they come."""
+
+    def __init__(self) -> None:
+        self._codes: dict[str, int] = {}
+
+    def codes(self, kept: pa.RecordBatch, name: str) -> NDArray[np.float64]:
+        """Number of the label of every row."""
+        labels = row_labels(kept, name)
+        return np.array([self._codes.setdefault(label, len(self._codes)) for label in labels], float)
+
+    def of(self, codes: NDArray[np.float64]) -> NDArray[Any]:
+        """Labels of numbers."""
+        return np.asarray(np.array(list(self._codes), dtype=object)[codes.astype(int)])
+
+
+def _times(kept: pa.RecordBatch, name: str) -> NDArray[np.float64]:
+    """Values of a time column as numbers."""
+    column = complete_column(kept, name)
+    try:
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            column = _parsed(column)
+        if pa.types.is_date(column.type):
+            column = pc.cast(column, pa.timestamp("us"))
+        if pa.types.is_temporal(column.type):
+            column = pc.cast(column, pa.int64())
+        times = np.asarray(pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise TableError(
+            f"--time: column {name!r} holds neither numbers nor dates like 2026-01-31 23:59:59 ({error})."
+        ) from None
+    if not np.isfinite(times).all():
+        raise TableError(f"--time: column {name!r} has missing or infinite values: it must say something of every row.")
+    return times
+
+
+def _parsed(column: pa.Array) -> pa.Array:
+    """Text as numbers, or else as dates, with or without a time zone."""
+    for kind in (pa.float64(), pa.timestamp("us")):
+        with contextlib.suppress(pa.ArrowInvalid):
+            return pc.cast(column, kind)
+    return pc.cast(column, pa.timestamp("us", tz="UTC"))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from mvset.tables.errors import TableError, exclude_option, quoted
 from mvset.tables.formats import TableFile
+from mvset.validation import checked_labels
 
 Array = NDArray[np.float64]
 OnProgress = Callable[[float], None]
@@ -36,6 +37,7 @@ class TableReader:
     features: Sequence[str]
     keep: Sequence[str] = ()
     drop_missing: bool = False
+    by: str | None = None  # column, one of those kept, that says by which offset a row is judged
     n_rows: int = field(default=0, init=False)
     n_dropped: int = field(default=0, init=False)
 
@@ -77,6 +79,8 @@ class TableReader:
                     + (
                         f"Rename a column, or fit without it: {exclude_option([name])}."
                         if name in self.features
+                        else f"The model has an offset for each of its values (fit --by {name})."
+                        if name == self.by
                         else "Correct --keep."
                     )
                 )
@@ -140,6 +144,27 @@ def selected_columns(file: TableFile, columns: Sequence[str], exclude: Sequence[
     if "" in selected:  # often the index of a data frame
         raise TableError(f"{file.path} has a column without a name. Name it, or exclude it: {exclude_option([''])}.")
     return selected
+
+
+def complete_column(kept: pa.RecordBatch, name: str) -> pa.Array:
+    """A column that is kept; fails if it has missing values."""
+    column = kept.column(name)
+    if column.null_count:
+        raise TableError(f"Column {name!r} has {column.null_count} missing values: it must say something of every row.")
+    return column
+
+
+def row_labels(kept: pa.RecordBatch, name: str) -> list[str]:
+    """Labels of rows, from a column that is kept."""
+    column = complete_column(kept, name)
+    return list(checked_labels(column.to_pylist(), len(column), f"Column {name!r}"))
+
+
+def existing_column(file: TableFile, name: str, option: str) -> None:
+    """Fail if the file has no such column."""
+    names = file.schema().names
+    if name not in names:
+        raise TableError(f"{option}: {file.path} has no column {name!r}. It has {quoted(names)}.")
 
 
 def split_names(options: Sequence[str], names: Sequence[str]) -> list[str]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mvset.summaries.survey import ScoredRows, Survey
 from mvset.tables.errors import TableError, quoted
-from mvset.tables.reading import Batch, TableReader
+from mvset.tables.reading import Batch, TableReader, row_labels
 from mvset.tables.writing import table_writer
 
 RESULTS = pa.schema(
@@ -40,7 +40,8 @@ def score_table(
     schema = _result_schema(reader)
     with nullcontext() if out is None else table_writer(out, schema) as write:
         for batch in reader.batches(on_progress):
-            scored = survey.score(batch.rows)
+            by = None if reader.by is None else row_labels(batch.kept, reader.by)
+            scored = survey.score(batch.rows, by)
             survey.add(batch.rows, scored, batch.numbers, partial(_kept_rows, batch, "table" in schema.names))
             if write is not None:
                 results = _results(batch, scored, survey.model.prepared_names, schema)

@@ -1,0 +1,327 @@
+"""What calibration rows say about masses: offsets by rank, and every answer that follows from a score."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mvset.calibration.aggregation import mean_offsets
+from mvset.calibration.dependence import group_effects, is_dependent, order_effects, split_effects
+from mvset.calibration.guarantees import Guarantee
+from mvset.calibration.offsets import half_ranks, level_at, offset_at, order_statistics
+from mvset.calibration.splits import Indices, Split
+from mvset.exceptions import DependenceWarning
+from mvset.inference.bands import order_statistic_bounds
+from mvset.inference.drift import DriftCounter, EffectiveSizes
+from mvset.inference.intervals import binomial_interval
+from mvset.inference.p_values import conformal_p_values
+from mvset.inference.results import MassBand, MassInterval
+from mvset.validation import checked_share
+from mvset.values import ArrayValue, checked_array
+
+Array = NDArray[np.float64]
+
+# In "split" mode a row held out is scored by the few models that have not seen it, a new row by the mean of all. From
+# this mass on both scores have the same distribution, as far as we could measure; further inside the score is ragged.
+COMPARABLE_FROM = 0.5
+# The same if the scores of the splits are not brought to one height.
+COMPARABLE_FROM_UNSCALED = 0.8
+_MANY_COPIES = 10
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Scores of the rows that splits hold out, each by the model of its split; and one score for each of these rows."""
+
+    rows: Indices  # held out by some split, ascending
+    split_rows: list[Indices]  # by split: those it holds out, as indices into `rows`
+    split_scores: list[Array]
+    row_scores: Array  # mean score of each row by the models that have not seen it
+    groups: NDArray[np.intp] | None  # of each row
+
+    @classmethod
+    def of(
+        cls,
+        X: Array,
+        splits: Sequence[Split],
+        split_scores: Sequence[Array],
+        score: Callable[[Array], Array],
+        groups: NDArray[Any] | None = None,
+    ) -> HeldOut:
+        """Pool the scores of all splits; `score` is the averaged one.
+
+        One score per row, however many splits: the rows are independent of each other, the splits are not. Equal rows
+        have the same score, the mean over all splits that hold one of them out; a row that is repeated ten times or
+        more has the averaged score, to which one of its copies adds next to nothing. So it is where new rows of the
+        same values are, inside or outside as one, and not cut in two by the differences between splits.
+        """
+        rows = np.unique(np.concatenate([split.held_out for split in splits]))
+        split_rows = [np.searchsorted(rows, split.held_out) for split in splits]
+        values, value, copies = np.unique(X[rows], axis=0, return_inverse=True, return_counts=True)
+        value = value.ravel()
+        total, times = np.zeros(len(values)), np.zeros(len(values))
+        for held_out, scores in zip(split_rows, split_scores, strict=True):
+            found, first = np.unique(value[held_out], return_index=True)
+            total[found] += scores[first]
+            times[found] += 1.0
+        means = total / times
+        if (copies >= _MANY_COPIES).any():
+            means[copies >= _MANY_COPIES] = score(values[copies >= _MANY_COPIES])
+        codes = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
+        return cls(rows, split_rows, list(split_scores), means[value], codes)
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration(ArrayValue):
+    """Offsets by rank, and the scores of the calibration rows that they come from.
+
+    Immutable and picklable; the constructor checks every part, also of what a file or a pickle holds.
+
+    Attributes
+    ----------
+    guarantee : Guarantee
+        The calibration mode. It says which mass each rank stands for.
+    offsets : ndarray of shape (n_ranks,)
+        Offset of the set of rank k = 1…n_ranks; descending.
+    scores : ndarray of shape (n_calibration,)
+        Scores of the calibration rows by models that have not seen them, ascending, each row once; empty if the
+        offsets come from the training rows.
+    effects : ndarray of shape (n_ranks,)
+        Design effect of each rank: how many calibration rows count as one independent row, because splits disagree or
+        rows of one group are alike.
+    order_effects : ndarray of shape (n_ranks,)
+        The same for the order of the rows. New rows that come in order have it as well.
+    comparable_from : float
+        Least mass from which on the calibration scores have the distribution of the scores of new rows.
+    """
+
+    guarantee: Guarantee
+    offsets: Array
+    scores: Array
+    effects: Array
+    order_effects: Array
+    comparable_from: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check everything that an answer rests on."""
+        owner = type(self).__name__
+        if not isinstance(self.guarantee, Guarantee):
+            raise ValueError(f"{owner}.guarantee is of the wrong type.")
+        if not 0.0 <= float(self.comparable_from) < 1.0:
+            raise ValueError(f"{owner}.comparable_from must be a mass.")
+        for name in ("offsets", "scores", "effects", "order_effects"):
+            length = len(self.offsets) if name.endswith("effects") else None
+            object.__setattr__(self, name, checked_array(owner, name, getattr(self, name), 1, length=length))
+        n_ranks = len(self.offsets)
+        if not n_ranks or (np.diff(self.offsets) > 0).any():
+            raise ValueError(f"{owner}.offsets must descend from rank to rank, and there must be at least one.")
+        if (np.diff(self.scores) < 0).any():
+            raise ValueError(f"{owner}.scores must ascend.")
+        expected = 2 * len(self.scores) - 1 if self.guarantee.mode == "split" else len(self.scores)
+        if self.is_calibrated and self.guarantee.mode != "paper" and n_ranks != expected:
+            raise ValueError(f"{owner} has {n_ranks} offsets for {len(self.scores)} calibration scores.")
+        if (self.effects < 1.0).any() or (self.order_effects < 1.0).any():
+            raise ValueError(f"{owner}.effects and .order_effects must be at least one.")
+
+    @classmethod
+    def from_splits(
+        cls,
+        held_out: HeldOut,
+        *,
+        of_paper: bool = False,
+        ordered: bool | None = None,
+        comparable_from: float = COMPARABLE_FROM,
+    ) -> Calibration:
+        """From the pooled scores of rows held out.
+
+        By the paper's rule the offsets are the means over splits of their own offsets. With ``ordered=None`` the order
+        of the rows counts if their scores depend on it.
+        """
+        scores = held_out.row_scores
+        offsets = mean_offsets(held_out.split_scores) if of_paper else half_ranks(scores)
+        effects = split_effects(held_out.split_rows, held_out.split_scores, offsets)
+        if held_out.groups is not None:
+            effects = effects * group_effects(scores, held_out.groups, offsets)
+        return cls(
+            Guarantee("paper" if of_paper else "split"),
+            offsets,
+            np.sort(scores),
+            effects,
+            _order_effects(scores, offsets, ordered),
+            comparable_from,
+        )
+
+    @classmethod
+    def from_reserved(
+        cls,
+        scores: Array,
+        guarantee: Guarantee,
+        *,
+        groups: NDArray[Any] | None = None,
+        ordered: bool | None = None,
+    ) -> Calibration:
+        """From the scores of reserved rows, in their order: offsets with a guarantee."""
+        offsets, effects = order_statistics(scores), np.ones(len(scores))
+        if groups is not None:
+            effects = group_effects(scores, np.unique(groups, return_inverse=True)[1], offsets)
+        return cls(guarantee, offsets, np.sort(scores), effects, _order_effects(scores, offsets, ordered))
+
+    @classmethod
+    def from_training(cls, offsets: Array) -> Calibration:
+        """Offsets set on the training rows: nothing is known about new rows."""
+        none = np.ones(len(offsets))
+        return cls(Guarantee("training"), offsets, np.empty(0), none, none)
+
+    # Offsets and levels
+
+    @cached_property
+    def rank_masses(self) -> Array:
+        """Mass that each rank stands for."""
+        return self.guarantee.masses_by_rank(len(self.offsets))
+
+    def can_guarantee(self, mass: float) -> bool:
+        """Whether the calibration rows suffice for a mass."""
+        return self.guarantee.reaches(mass, len(self.offsets))
+
+    def offset(self, mass: float) -> float:
+        """Offset of the set of a mass."""
+        mass = checked_share(mass)
+        if not self.can_guarantee(mass):
+            raise ValueError(
+                f"{len(self.offsets)} calibration rows cannot guarantee mass={mass:g} in {self.guarantee.mode!r} mode: "
+                f"it takes {self.guarantee.min_rows(mass)}. Fit with more rows, or ask for "
+                f"{np.floor(1e4 * self.rank_masses[-1]) / 1e4:g} at most."
+            )
+        return float(offset_at(self.offsets, mass, self.rank_masses))
+
+    @property
+    def below_all(self) -> float:
+        """A score below every offset."""
+        return float(self.offsets[-1] - max(1.0, abs(self.offsets[-1])))
+
+    def level(self, scores: ArrayLike) -> Array:
+        """Smallest mass whose set holds a point of this score."""
+        return level_at(self.offsets, scores, self.rank_masses)
+
+    # Inference: all from the scores of calibration rows
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether there are calibration scores, comparable with those of new rows."""
+        return len(self.scores) > 0
+
+    def p_value(self, scores: ArrayLike) -> Array:
+        """Conformal p-values of scores of new rows."""
+        self._check_calibrated("p-values")
+        return conformal_p_values(self.scores, scores)
+
+    def share_inside(self, mass: float) -> float:
+        """Share of the calibration rows inside the set of a mass."""
+        return (len(self.scores) - int(np.searchsorted(self.scores, self.offset(mass), side="left"))) / len(self.scores)
+
+    def effective_size(self, mass: float) -> float:
+        """How many independent rows would tell as much about the mass of a set as the calibration rows do."""
+        return len(self.scores) / self._at(self.effects * self.order_effects, mass)
+
+    def mass_interval(self, mass: float, confidence: float = 0.95) -> MassInterval:
+        """Interval for the true mass of a set."""
+        confidence = checked_share(confidence, "confidence")
+        self._check_calibrated("intervals of the mass")
+        share, size = self.share_inside(mass), self.effective_size(mass)
+        low, high = binomial_interval(share * size, size, confidence)
+        return MassInterval(share, low, high, confidence, len(self.scores), size)
+
+    def mass_band(self, masses: ArrayLike | None = None, confidence: float = 0.95) -> MassBand:
+        """Simultaneous bounds for the true masses of the sets."""
+        confidence = checked_share(confidence, "confidence")
+        self._check_calibrated("bands of the mass")
+        asked = self.comparable_masses if masses is None else np.atleast_1d(np.asarray(masses, dtype=np.float64))
+        shares = np.array([self.share_inside(float(mass)) for mass in asked])
+        size = int(min((self.effective_size(float(mass)) for mass in asked), default=1.0))
+        lower, upper = order_statistic_bounds(max(size, 1), confidence)
+        # Between the last row inside and the first outside, the mass is between their order statistics.
+        inside = shares * max(size, 1)
+        return MassBand(
+            asked,
+            np.append(0.0, lower)[np.floor(inside + 1e-9).astype(int)],
+            np.append(upper, 1.0)[np.ceil(inside - 1e-9).astype(int)],
+            confidence,
+        )
+
+    def drift_counter(
+        self, mass: float, false_alarm_rate: float = 0.01, less_levels: Array | None = None
+    ) -> DriftCounter:
+        """Counter of the scores of new rows, for the tests of drift against the calibration rows.
+
+        With `less_levels`, one minus the levels of calibration rows, it counts such values instead of scores.
+        """
+        rate = checked_share(false_alarm_rate, "false_alarm_rate")
+        self._check_calibrated("drift tests")
+        scores, offset = (self.scores, self.offset(mass)) if less_levels is None else (less_levels, 1.0 - mass)
+        cap = np.inf
+        if self.comparable_from > 0:
+            cap = self.offset(self.comparable_from) if less_levels is None else 1.0 - self.comparable_from
+        # The order of the rows counts as where they depend most: a test of the whole distribution is only as good.
+        compared = self.rank_masses >= min(self.comparable_from, self.rank_masses[-1])
+        effects = self.effects * self.order_effects
+        slowest = float(self.order_effects[compared].max())
+        return DriftCounter(
+            scores,
+            offset,
+            cap,
+            rate,
+            EffectiveSizes(self._at(effects, mass), self._at(self.order_effects, mass)),
+            EffectiveSizes(float(effects[compared].max()), slowest),
+        )
+
+    @property
+    def comparable_masses(self) -> Array:
+        """Masses 0.01, 0.02, … 0.99 from the least comparable one on, as far as the calibration rows reach."""
+        masses = np.arange(1, 100) / 100
+        return self.guaranteed(masses[masses > self.comparable_from - 1e-9])
+
+    def guaranteed(self, masses: ArrayLike) -> Array:
+        """Of these masses, those for which the calibration rows suffice."""
+        return np.array([mass for mass in np.atleast_1d(masses) if self.can_guarantee(mass)], dtype=np.float64)
+
+    @property
+    def decorrelation(self) -> int:
+        """Number of rows in order after which rows are about independent: twice the autocorrelation time, or one."""
+        largest = float(self.order_effects.max())
+        return 1 if largest == 1.0 else int(np.ceil(2.0 * largest))
+
+    def _at(self, by_rank: Array, mass: float) -> float:
+        return float(offset_at(by_rank, mass, self.rank_masses))
+
+    def _check_calibrated(self, what: str) -> None:
+        if not self.is_calibrated:
+            raise ValueError(
+                f"There are no {what} here: the offsets were set on the training rows, whose scores differ from those "
+                "of new rows. Use CalibratedSet around the detector, or MinimumVolumeSet."
+            )
+
+
+def warn_if_dependent(calibration: Calibration, mass: float) -> None:
+    """Warn if rows that were split at random depend on their neighbours."""
+    if calibration.decorrelation == 1:
+        return
+    warnings.warn(
+        f"Neighbouring rows are alike: {len(calibration.scores)} calibration rows count for about "
+        f"{calibration.effective_size(mass):.0f} independent ones, and the set may hold less of new rows than asked "
+        "for. If rows are in time order, use time_order=True; if several belong together, fit(X, groups=...); if their "
+        "order means nothing, shuffle them.",
+        DependenceWarning,
+        stacklevel=4,
+    )
+
+
+def _order_effects(scores: Array, offsets: Array, ordered: bool | None) -> Array:
+    if ordered or (ordered is None and is_dependent(scores)):
+        return order_effects(scores, offsets)
+    return np.ones(len(offsets))

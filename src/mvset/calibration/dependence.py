@@ -1,0 +1,123 @@
+r"""How much information calibration rows hold: fewer rows' worth if neighbours are alike, or if the splits disagree.
+
+The share of n calibration rows inside a set has the variance :math:`D\, p (1-p) / n` with a design effect D (L. Kish,
+"Survey Sampling", 1965); n / D is the effective sample size. Three things raise D above one:
+
+- rows in an order whose neighbours are alike: the integrated autocorrelation time :math:`1 + 2 \sum_k \rho_k`;
+- rows in groups that are alike: the variance between groups;
+- splits whose sets differ: the mass of the averaged set then varies with the rows that shaped it, which rows held out
+  do not show. The factor 1 + 2δ, where δ is the share of the variance p (1-p) that is between the splits of one row,
+  was found by simulation (docs/promises.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import chi2, norm, rankdata
+
+Array = NDArray[np.float64]
+
+_SIGNIFICANCE = 0.001  # of the test of independence, so that hardly any fit to independent rows warns
+_LAGS = 10  # of this test
+_MIN_ROWS = 20  # for it
+_NEGLIGIBLE_CORRELATION = 0.05
+_WINDOW = 5.0  # times the autocorrelation time: lags that are summed (A. Sokal, "Monte Carlo Methods", 1997)
+_MIN_OUTSIDE = 100  # rows outside a set, to tell its autocorrelation time
+_N_THRESHOLDS = 25  # sets whose autocorrelation time is computed; in between it is interpolated
+
+
+def decorrelation_lag(X: Array) -> int:
+    """Number of rows between two that are about independent: one less than the least lag with no autocorrelation."""
+    n = len(X)
+    varying = X[:, np.ptp(X, axis=0) > 0]
+    correlations = np.abs([_autocorrelations(rankdata(column)) for column in varying.T]).max(axis=0)
+    small = correlations < max(_NEGLIGIBLE_CORRELATION, 3.0 / np.sqrt(n))
+    return int(small[1:].argmax()) if small[1:].any() else n
+
+
+def is_dependent(scores: Array) -> bool:
+    """Whether the scores of neighbouring rows are alike, by two tests of the autocorrelation of their ranks.
+
+    That of the first lag, and the test of Ljung and Box over ten lags.
+    """
+    n = len(scores)
+    if n < _MIN_ROWS or np.ptp(scores) == 0:
+        return False
+    correlations = _autocorrelations(rankdata(scores))[1 : min(_LAGS, n - 2) + 1]
+    first_lag = norm.sf(np.sqrt(n) * correlations[0])
+    lags = np.arange(1, len(correlations) + 1)
+    all_lags = chi2.sf(n * (n + 2) * np.sum(correlations**2 / (n - lags)), len(lags))
+    return bool(min(first_lag, all_lags) < 0.5 * _SIGNIFICANCE)
+
+
+def autocorrelation_time(series: Array) -> float:
+    """Integrated autocorrelation time, at least one: so many consecutive values count as one independent value."""
+    n = len(series)
+    if n < _MIN_ROWS or np.ptp(series) == 0:
+        return 1.0
+    times = 2.0 * np.cumsum(_autocorrelations(series)) - 1.0
+    lags = np.arange(len(times))
+    window = int(np.argmax(lags >= _WINDOW * times)) or len(times) - 1
+    # The mean of the series is estimated, too: correlations come out too small by about the time over n.
+    return float(np.clip(times[window] * (1.0 + (2.0 * window + 1.0) / n), 1.0, n))
+
+
+def order_effects(scores: Array, thresholds: Array) -> Array:
+    """Design effect, for each descending threshold, of the share of scores above it; scores are in the rows' order."""
+    chosen = np.unique(np.linspace(0, len(thresholds) - 1, _N_THRESHOLDS).astype(int))
+    times = np.array([autocorrelation_time((scores >= thresholds[i]).astype(np.float64)) for i in chosen])
+    # With few rows outside the time cannot be told: it is taken to be no shorter than with a hundred.
+    outside = np.searchsorted(np.sort(scores), thresholds[chosen])
+    few = outside < min(_MIN_OUTSIDE, len(scores) // 2)
+    if few.any() and not few.all():
+        times[few] = np.maximum(times[few], times[~few][-1])
+    return np.asarray(np.interp(np.arange(len(thresholds)), chosen, times))
+
+
+def group_effects(scores: Array, groups: NDArray[np.intp], thresholds: Array) -> Array:
+    """The same for rows in groups: variance of the sum over groups, against that of independent rows; at least one."""
+    n_groups = len(np.unique(groups))
+    if n_groups < 2:
+        return np.full(len(thresholds), float(len(scores)))
+    effects = []
+    for threshold in thresholds:
+        inside = (scores >= threshold).astype(np.float64)
+        share = inside.mean()
+        between = np.bincount(groups, inside - share)
+        variance = np.sum(between**2) * n_groups / (n_groups - 1)
+        effects.append(variance / max(len(scores) * share * (1.0 - share), 1e-12))
+    return np.asarray(np.clip(effects, 1.0, len(scores)))
+
+
+def split_effects(rows: Sequence[NDArray[np.intp]], scores: Sequence[Array], thresholds: Array) -> Array:
+    """Design effect of splits that disagree, for each descending threshold: 1 + 2δ.
+
+    A row that j of k models have inside contributes j (k - j) / (k (k - 1)) to δ times p (1-p). As the threshold falls,
+    j goes from 0 to k at the scores of the row: one pass over all scores, sorted, gives δ at every threshold.
+    """
+    row, score = np.concatenate(rows), np.concatenate(scores)
+    order = np.lexsort((-score, row))
+    row, score = row[order], score[order]
+    first = np.searchsorted(row, row, side="left")
+    k = np.searchsorted(row, row, side="right") - first
+    j = np.arange(len(row)) - first + 1  # models that have the row inside from this score on
+    steps = np.where(k > 1, (k + 1.0 - 2.0 * j) / (k * np.maximum(k - 1.0, 1.0)), 0.0)
+    descending = np.argsort(-score, kind="stable")
+    disagreement = np.append(0.0, np.cumsum(steps[descending]))
+    inside = np.append(0.0, np.cumsum(1.0 / k[descending]))
+    reached = np.searchsorted(-score[descending], -thresholds, side="right")
+    n = np.sum(1.0 / k)
+    share = np.clip(inside[reached] / n, 0.5 / n, 1.0 - 0.5 / n)
+    return np.asarray(1.0 + 2.0 * np.maximum(disagreement[reached], 0.0) / (n * share * (1.0 - share)))
+
+
+def _autocorrelations(series: Array) -> Array:
+    """Autocorrelations of all lags."""
+    n = len(series)
+    centred = series - series.mean()
+    spectrum = np.abs(np.fft.rfft(centred, 2 * n)) ** 2
+    covariances = np.fft.irfft(spectrum)[:n]
+    return np.asarray(covariances / covariances[0])
