@@ -10,7 +10,7 @@ from mvset import BandwidthDisplay, LevelSetDisplay, MinimumVolumeSet
 from mvset.datasets import two_moons
 
 X = two_moons(2000, random_state=0)
-model = MinimumVolumeSet(mass=0.95, n_splits=25, n_jobs=-1, random_state=0).fit(X)
+model = MinimumVolumeSet(mass=0.95, splits=25, n_jobs=-1, random_state=0).fit(X)
 figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.6), width_ratios=(3, 2), layout="constrained")
 LevelSetDisplay.from_estimator(model, X, ax=left)
 BandwidthDisplay.from_estimator(model, ax=right)
