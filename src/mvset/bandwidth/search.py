@@ -12,7 +12,8 @@ from mvset.bandwidth.choice import RULES, Choice, Selection, SelectionRule, elig
 from mvset.bandwidth.curves import BandwidthCurve, bandwidth_curve
 from mvset.bandwidth.grid import extend_grid
 from mvset.calibration.aggregation import aggregate, held_out_scores, split_weights
-from mvset.calibration.calibration import Calibration, HeldOut
+from mvset.calibration.calibration import HeldOut
+from mvset.calibration.guarantees import Guarantee
 from mvset.calibration.offsets import offset_at, offsets_by_rank
 from mvset.calibration.splits import Split
 from mvset.parallel import Map
@@ -169,11 +170,12 @@ class BandwidthSearch:
             scores = held_out_scores(self.X, self.splits, duals, weights, sigma, self.run, single_precision=True)
             function = aggregate(self.X, duals, weights, sigma, single_precision=True)
             held_out = HeldOut.of(self.X, self.splits, scores, function)
-            calibration = Calibration.from_splits(held_out, of_paper=self.of_paper, ordered=False)
+            offsets = held_out.offsets(self.of_paper)
+            rank_masses = Guarantee("paper" if self.of_paper else "split").masses_by_rank(len(offsets))
             self.candidates.append(
                 Candidate(
                     function,
-                    np.array([calibration.offset(mass) for mass in self.masses]),
+                    offset_at(offsets, self.masses, rank_masses),
                     split_offsets(scores, self.masses),
                     [dual.compact() for dual in duals],
                     SolveReport.of(duals),

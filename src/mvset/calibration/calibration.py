@@ -76,6 +76,10 @@ class HeldOut:
         codes = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
         return cls(rows, split_rows, list(split_scores), means[value], codes)
 
+    def offsets(self, of_paper: bool) -> Array:
+        """Offsets by rank, of the pooled scores; or by the paper's rule the means over splits of their own offsets."""
+        return mean_offsets(self.split_scores) if of_paper else half_ranks(self.row_scores)
+
 
 @dataclass(frozen=True, eq=False)
 class Calibration(ArrayValue):
@@ -138,13 +142,12 @@ class Calibration(ArrayValue):
         ordered: bool | None = None,
         comparable_from: float = COMPARABLE_FROM,
     ) -> Calibration:
-        """From the pooled scores of rows held out.
+        """From the pooled scores of rows held out, or by the paper's rule.
 
-        By the paper's rule the offsets are the means over splits of their own offsets. With ``ordered=None`` the order
-        of the rows counts if their scores depend on it.
+        With ``ordered=None`` the order of the rows counts if their scores depend on it.
         """
         scores = held_out.row_scores
-        offsets = mean_offsets(held_out.split_scores) if of_paper else half_ranks(scores)
+        offsets = held_out.offsets(of_paper)
         effects = split_effects(held_out.split_rows, held_out.split_scores, offsets)
         if held_out.groups is not None:
             effects = effects * group_effects(scores, held_out.groups, offsets)
@@ -267,7 +270,7 @@ class Calibration(ArrayValue):
         cap = np.inf
         if self.comparable_from > 0:
             cap = self.offset(self.comparable_from) if less_levels is None else 1.0 - self.comparable_from
-        # The order of the rows counts as where they depend most: a test of the whole distribution is only as good.
+        # A test of the whole distribution is only as good as where rows tell least.
         compared = self.rank_masses >= min(self.comparable_from, self.rank_masses[-1])
         effects = self.effects * self.order_effects
         slowest = float(self.order_effects[compared].max())

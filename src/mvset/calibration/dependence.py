@@ -1,4 +1,4 @@
-r"""How much information calibration rows hold: fewer rows' worth if neighbours are alike, or if the splits disagree.
+r"""How much information calibration rows hold: less than independent rows if they are alike, or if splits disagree.
 
 The share of n calibration rows inside a set has the variance :math:`D\, p (1-p) / n` with a design effect D (L. Kish,
 "Survey Sampling", 1965); n / D is the effective sample size. Three things raise D above one:
@@ -26,7 +26,7 @@ _MIN_ROWS = 20  # for it
 _NEGLIGIBLE_CORRELATION = 0.05
 _WINDOW = 5.0  # times the autocorrelation time: lags that are summed (A. Sokal, "Monte Carlo Methods", 1997)
 _MIN_OUTSIDE = 100  # rows outside a set, to tell its autocorrelation time
-_N_THRESHOLDS = 25  # sets whose autocorrelation time is computed; in between it is interpolated
+_N_THRESHOLDS = 25  # sets whose design effect is computed
 
 
 def decorrelation_lag(X: Array) -> int:
@@ -67,7 +67,7 @@ def autocorrelation_time(series: Array) -> float:
 
 def order_effects(scores: Array, thresholds: Array) -> Array:
     """Design effect, for each descending threshold, of the share of scores above it; scores are in the rows' order."""
-    chosen = np.unique(np.linspace(0, len(thresholds) - 1, _N_THRESHOLDS).astype(int))
+    chosen = _chosen_ranks(len(thresholds))
     times = np.array([autocorrelation_time((scores >= thresholds[i]).astype(np.float64)) for i in chosen])
     # With few rows outside the time cannot be told: it is taken to be no shorter than with a hundred.
     outside = np.searchsorted(np.sort(scores), thresholds[chosen])
@@ -79,17 +79,17 @@ def order_effects(scores: Array, thresholds: Array) -> Array:
 
 def group_effects(scores: Array, groups: NDArray[np.intp], thresholds: Array) -> Array:
     """The same for rows in groups: variance of the sum over groups, against that of independent rows; at least one."""
-    n_groups = len(np.unique(groups))
+    n, n_groups = len(scores), len(np.unique(groups))
     if n_groups < 2:
-        return np.full(len(thresholds), float(len(scores)))
+        return np.full(len(thresholds), float(n))
+    chosen = _chosen_ranks(len(thresholds))
     effects = []
-    for threshold in thresholds:
+    for threshold in thresholds[chosen]:
         inside = (scores >= threshold).astype(np.float64)
         share = inside.mean()
-        between = np.bincount(groups, inside - share)
-        variance = np.sum(between**2) * n_groups / (n_groups - 1)
-        effects.append(variance / max(len(scores) * share * (1.0 - share), 1e-12))
-    return np.asarray(np.clip(effects, 1.0, len(scores)))
+        between = np.sum(np.bincount(groups, inside - share) ** 2) * n_groups / (n_groups - 1)
+        effects.append(between / max(n * share * (1.0 - share), 1e-12))
+    return np.asarray(np.interp(np.arange(len(thresholds)), chosen, np.clip(effects, 1.0, n)))
 
 
 def split_effects(rows: Sequence[NDArray[np.intp]], scores: Sequence[Array], thresholds: Array) -> Array:
@@ -112,6 +112,11 @@ def split_effects(rows: Sequence[NDArray[np.intp]], scores: Sequence[Array], thr
     n = np.sum(1.0 / k)
     share = np.clip(inside[reached] / n, 0.5 / n, 1.0 - 0.5 / n)
     return np.asarray(1.0 + 2.0 * np.maximum(disagreement[reached], 0.0) / (n * share * (1.0 - share)))
+
+
+def _chosen_ranks(n_ranks: int) -> NDArray[np.intp]:
+    """Ranks at which a design effect is computed; in between it is interpolated."""
+    return np.unique(np.linspace(0, n_ranks - 1, _N_THRESHOLDS).astype(np.intp))
 
 
 def _autocorrelations(series: Array) -> Array:
