@@ -6,6 +6,9 @@ Every warning of the library is a :class:`MvsetWarning`; solvers that do not con
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 __all__ = [
     "BandwidthEdgeWarning",
     "BandwidthWarning",
@@ -20,6 +23,14 @@ __all__ = [
     "UnseenGroupWarning",
     "VolumeWarning",
 ]
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn, and name the line of the user's code that called the library as the place."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("mvset", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 class MvsetWarning(UserWarning):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from datetime import date, time, timedelta
 from numbers import Real
 from typing import Any
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.utils.validation import check_array, validate_data
 
-from mvset.exceptions import ColumnScaleWarning, ConstantColumnWarning
+from mvset.exceptions import ColumnScaleWarning, ConstantColumnWarning, warn
 
 _MAX_SCALE_RATIO = 100.0  # of standard deviations: beyond it the widest column alone decides every distance
 
@@ -68,15 +67,14 @@ def check_extent(X: NDArray[np.float64]) -> None:
         )
 
 
-def warn_if_constant(estimator: Any, X: NDArray[np.float64], stacklevel: int = 4) -> None:
+def warn_if_constant(estimator: Any, X: NDArray[np.float64]) -> None:
     """Warn about constant columns."""
     constant = X.min(axis=0) == X.max(axis=0)
     if constant.any():
-        warnings.warn(
+        warn(
             f"X is constant in {_named(estimator, np.flatnonzero(constant))}: volumes are measured across the other "
             "columns only, and any row in which one differs lies outside every set. Drop those that do not matter.",
             ConstantColumnWarning,
-            stacklevel=stacklevel,
         )
 
 
@@ -87,15 +85,14 @@ def check_spread(estimator: Any, X: NDArray[np.float64]) -> None:
     constant = X.min(axis=0) == X.max(axis=0)
     if constant.all():
         check_extent(X)
-    warn_if_constant(estimator, X, stacklevel=5)
+    warn_if_constant(estimator, X)
     widest, narrowest = spread.max(), spread[~constant].min()
     if widest > _MAX_SCALE_RATIO * narrowest:
         named = _named(estimator, [int(spread.argmax()), int(np.where(constant, np.inf, spread).argmin())])
-        warnings.warn(
+        warn(
             f"The columns of X differ in scale by a factor of {widest / narrowest:.0f} ({named}): one bandwidth cannot "
             "fit both. Standardise first, e.g. make_pipeline(StandardScaler(), ...).",
             ColumnScaleWarning,
-            stacklevel=4,
         )
 
 

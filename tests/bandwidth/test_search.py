@@ -20,20 +20,21 @@ def test_all_curves_are_measured_on_the_same_points():
     model = fitted(paper_mixture(6).sample(300, random_state=0), sigma=[1.0, 2.0, 3.0])
     assert model.selection_.n_points == 10_000
     assert model.selection_.criterion == "log volume"
-    # The set chosen is calibrated by another rule, and has its own points in the end: about as good.
     best = next(curve for curve in model.curves_ if curve.sigma == model.sigma_)
-    assert model.selection_.effective_sample_size == pytest.approx(best.effective_sample_sizes[-1], rel=0.1)
+    assert model.selection_.effective_sample_size == pytest.approx(best.effective_sample_sizes[-1])
 
 
 @pytest.mark.parametrize("mode", ["split", "paper"])
 def test_every_curve_is_about_that_of_a_fit_with_its_bandwidth_alone(mode):
-    """In float32 they are compared, in float64 the set chosen is computed; the splits and the points are the same."""
+    """The splits and the points are the same, but not where the solver starts."""
     X, sigmas = two_moons(300, random_state=0), [0.2, 0.3, 0.4]
     model = fitted(X, sigma=sigmas, calibration=mode)
     for sigma, curve in zip(sigmas, model.curves_, strict=True):
         alone = fitted(X, sigma=sigma, calibration=mode)
-        np.testing.assert_allclose(curve.offsets, [alone.offset(mass) for mass in curve.masses], rtol=2e-3)
+        np.testing.assert_allclose(curve.offsets, alone.curves_[0].offsets, rtol=2e-3)
         np.testing.assert_allclose(curve.volumes, alone.curves_[0].volumes, rtol=5e-3)
+        if mode == "paper":
+            np.testing.assert_allclose(curve.offsets, [alone.offset(mass) for mass in curve.masses], rtol=2e-3)
 
 
 @pytest.mark.parametrize(

@@ -108,8 +108,9 @@ def test_groups_not_seen_are_named_and_counted_last():
     groups = grouped()
     with pytest.warns(UnseenGroupWarning, match="no rows of group 'new', 'other': they are judged by the offset of"):
         np.testing.assert_array_equal(groups.codes(["new", "low", "other", "new"], 4), [3, 1, 3, 3])
-    with pytest.warns(UnseenGroupWarning, match="'g0', 'g1', 'g2', 'g3', 'g4' and 3 more"):
+    with pytest.warns(UnseenGroupWarning, match="'g0', 'g1', 'g2', 'g3', 'g4' and 3 more") as caught:
         groups.codes([f"g{i}" for i in range(8)], 8)
+    assert caught[0].filename == __file__
 
 
 def test_it_equals_its_copy():

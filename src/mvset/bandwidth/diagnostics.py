@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 
 from mvset.bandwidth.choice import Selection, meets_nu_condition
 from mvset.bandwidth.curves import BandwidthCurve
-from mvset.exceptions import BandwidthEdgeWarning, BandwidthWarning, MvsetWarning, VolumeWarning
+from mvset.exceptions import BandwidthEdgeWarning, BandwidthWarning, MvsetWarning, VolumeWarning, warn
 from mvset.volume.reliability import more_points, unreliable
 from mvset.volume.sampler import SUFFICIENT
 
@@ -24,15 +23,15 @@ def warn_about_bandwidth(nu: float, curve: BandwidthCurve, selection: Selection)
     )
     for advice, category in checks:
         if advice:
-            warnings.warn(advice, category, stacklevel=4)
+            warn(advice, category)
             return
 
 
-def warn_if_on_edge(sigma: float, sigmas: Sequence[float], stacklevel: int) -> None:
+def warn_if_on_edge(sigma: float, sigmas: Sequence[float]) -> None:
     """Say when the bandwidth chosen is the first or the last of those tried."""
     advice = _on_edge(sigma, sigmas)
     if advice:
-        warnings.warn(advice, BandwidthEdgeWarning, stacklevel=stacklevel)
+        warn(advice, BandwidthEdgeWarning)
 
 
 def _all_inside(curve: BandwidthCurve, selection: Selection) -> str:

@@ -12,8 +12,6 @@ from mvset.bandwidth.choice import RULES, Choice, Selection, SelectionRule, elig
 from mvset.bandwidth.curves import BandwidthCurve, bandwidth_curve
 from mvset.bandwidth.grid import extend_grid
 from mvset.calibration.aggregation import aggregate, held_out_scores, split_weights
-from mvset.calibration.calibration import HeldOut
-from mvset.calibration.guarantees import Guarantee
 from mvset.calibration.offsets import offset_at, offsets_by_rank
 from mvset.calibration.splits import Split
 from mvset.parallel import Map
@@ -168,15 +166,15 @@ class BandwidthSearch:
             )
             weights = split_weights(duals, equal=self.of_paper)
             scores = held_out_scores(self.X, self.splits, duals, weights, sigma, self.run, single_precision=True)
-            function = aggregate(self.X, duals, weights, sigma, single_precision=True)
-            held_out = HeldOut.of(self.X, self.splits, scores, function)
-            offsets = held_out.offsets(self.of_paper)
-            rank_masses = Guarantee("paper" if self.of_paper else "split").masses_by_rank(len(offsets))
+            by_split = split_offsets(scores, self.masses)
+            # The scores of all rows pooled would be as robust as the median, but they calibrate the set in the end: the
+            # bandwidth whose pooled scores are high by chance would be chosen, and its set hold too little.
+            offsets = by_split.mean(axis=0) if self.of_paper else np.median(by_split, axis=0)
             self.candidates.append(
                 Candidate(
-                    function,
-                    offset_at(offsets, self.masses, rank_masses),
-                    split_offsets(scores, self.masses),
+                    aggregate(self.X, duals, weights, sigma, single_precision=True),
+                    offsets,
+                    by_split,
                     [dual.compact() for dual in duals],
                     SolveReport.of(duals),
                 )

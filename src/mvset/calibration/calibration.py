@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +15,7 @@ from mvset.calibration.dependence import group_effects, is_dependent, order_effe
 from mvset.calibration.guarantees import Guarantee
 from mvset.calibration.offsets import half_ranks, level_at, offset_at, order_statistics
 from mvset.calibration.splits import Indices, Split
-from mvset.exceptions import DependenceWarning
+from mvset.exceptions import DependenceWarning, warn
 from mvset.inference.bands import order_statistic_bounds
 from mvset.inference.drift import DriftCounter, EffectiveSizes
 from mvset.inference.intervals import binomial_interval
@@ -314,13 +313,12 @@ def warn_if_dependent(calibration: Calibration, mass: float) -> None:
     """Warn if rows that were split at random depend on their neighbours."""
     if calibration.decorrelation == 1:
         return
-    warnings.warn(
+    warn(
         f"Neighbouring rows are alike: {len(calibration.scores)} calibration rows count for about "
         f"{calibration.effective_size(mass):.0f} independent ones, and the set may hold less of new rows than asked "
         "for. If rows are in time order, use time_order=True; if several belong together, fit(X, groups=...); if their "
         "order means nothing, shuffle them.",
         DependenceWarning,
-        stacklevel=4,
     )
 
 

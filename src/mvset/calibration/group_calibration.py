@@ -12,7 +12,6 @@ the whole.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 
 from mvset.calibration.calibration import Calibration
 from mvset.calibration.offsets import half_ranks, order_statistics
-from mvset.exceptions import UnseenGroupWarning
+from mvset.exceptions import UnseenGroupWarning, warn
 from mvset.validation import checked_labels
 from mvset.values import ArrayValue, checked_array
 
@@ -65,10 +64,9 @@ class GroupCalibrations(ArrayValue):
         unseen = sorted({group for group, code in zip(groups, codes, strict=True) if code == len(known)})
         if unseen:
             named = ", ".join(map(repr, unseen[:5])) + (f" and {len(unseen) - 5} more" if len(unseen) > 5 else "")
-            warnings.warn(
+            warn(
                 f"The fit has seen no rows of group {named}: they are judged by the offset of all rows.",
                 UnseenGroupWarning,
-                stacklevel=4,
             )
         return codes
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mvset.calibration.dependence import decorrelation_lag
-from mvset.exceptions import CalibrationWarning
+from mvset.exceptions import CalibrationWarning, warn
 
 Indices = NDArray[np.intp]
 
@@ -237,10 +236,9 @@ def warn_if_unresolved(mass: float, n_held_out: int) -> None:
     """
     needed = int(np.ceil(mass / (1.0 - mass) - 1e-9))
     if n_held_out < needed:
-        warnings.warn(
+        warn(
             f"{n_held_out} held-out rows cannot resolve mass={mass:g}: the set will hold "
             f"{n_held_out / (n_held_out + 1):.3g} of new rows. At least {needed} are needed. Give more rows, or ask "
             "for a smaller mass.",
             CalibrationWarning,
-            stacklevel=4,
         )

@@ -82,7 +82,7 @@ def fit_command(
         from mvset import MinimumVolumeSet, save
         from mvset.estimators.model_parts import ModelParts
         from mvset.exceptions import BandwidthEdgeWarning, ConstantColumnWarning
-        from mvset.tables.fitting import fit_table
+        from mvset.tables.fitting import ColumnRoles, fit_table
         from mvset.tables.sources import table_files
 
         warnings.simplefilter("ignore", ConstantColumnWarning)  # fit_table warns by column name
@@ -94,11 +94,7 @@ def fit_command(
             fitted = fit_table(
                 files,
                 estimator,
-                columns=columns or (),
-                exclude=exclude or (),
-                time=time,
-                group=group,
-                by=by,
+                ColumnRoles(columns or (), exclude or (), time, group, by),
                 drop_missing=drop_missing,
                 max_rows=max_rows,
                 seed=seed,

@@ -292,5 +292,5 @@ def measured_sets(
         sample_scores=score(sample.points),
     )
     size = sets.volume(masses[-1]).effective_sample_size
-    warn_if_unreliable(size, sample, f"the set of mass {masses[-1]:.3g}", "n_volume_points", stacklevel=5)
+    warn_if_unreliable(size, sample, f"the set of mass {masses[-1]:.3g}", "n_volume_points")
     return sets

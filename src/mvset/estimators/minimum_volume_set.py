@@ -17,10 +17,10 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mvset.bandwidth.choice import RULES, SelectionRule
-from mvset.bandwidth.curves import bandwidth_curve, mass_grid
+from mvset.bandwidth.curves import mass_grid
 from mvset.bandwidth.diagnostics import warn_about_bandwidth
 from mvset.bandwidth.grid import bandwidth_grid
-from mvset.bandwidth.search import BandwidthSearch, Solver, split_offsets
+from mvset.bandwidth.search import BandwidthSearch, Solver
 from mvset.calibration.aggregation import aggregate, held_out_scores, split_weights
 from mvset.calibration.calibration import Calibration, HeldOut, warn_if_dependent
 from mvset.calibration.constant_columns import ConstantColumns
@@ -138,8 +138,8 @@ class MinimumVolumeSet(InferenceEstimator):
     mass_interval_ : MassInterval
         95 % confidence interval for the true mass of the set; see :meth:`mass_interval`.
     curves_ : list of BandwidthCurve
-        The mass-volume curve of every bandwidth tried, narrowest first. With a reserved calibration set they are those
-        of the other rows, before it sets the offsets.
+        The mass-volume curve of every bandwidth tried, narrowest first, with the offsets by which bandwidths are
+        compared: the median over the splits of their own.
     selection_ : Selection
         How the bandwidth was chosen among them, and what decided.
     sets_ : FittedSets
@@ -314,28 +314,19 @@ class MinimumVolumeSet(InferenceEstimator):
             weights = split_weights(duals, equal=of_paper)
             function = aggregate(X, duals, weights, sigma)
             split_scores = held_out_scores(X, splits, duals, weights, sigma, run, drop_negligible=of_paper)
-            reserved_scores = function(reserved_rows, run)
-            # The offsets of all masses at once, from the scores of rows that trained nothing.
             held_out = HeldOut.of(X, splits, split_scores, function, None if groups is None else groups[rows])
-            ordered = True if self.time_order else None
-            pooled = Calibration.from_splits(held_out, of_paper=of_paper, ordered=ordered)
-            calibration, calibrated_rows, row_scores = pooled, rows[held_out.rows], held_out.row_scores
-            if guarantee.reserves_rows:
-                alike = None if groups is None else groups[reserved]
-                calibration = Calibration.from_reserved(reserved_scores, guarantee, groups=alike, ordered=ordered)
-                calibrated_rows, row_scores = reserved, reserved_scores
+            reserved_scores = function(reserved_rows, run)
             sample_scores = function(search.sample.points, run)
+        # The offsets of all masses at once, from the scores of rows that trained nothing.
+        ordered = True if self.time_order else None
+        if guarantee.reserves_rows:
+            alike = None if groups is None else groups[reserved]
+            calibration = Calibration.from_reserved(reserved_scores, guarantee, groups=alike, ordered=ordered)
+            calibrated, row_scores = reserved, reserved_scores
+        else:
+            calibration = Calibration.from_splits(held_out, of_paper=of_paper, ordered=ordered)
+            calibrated, row_scores = rows[held_out.rows], held_out.row_scores
         report = SolveReport.of(duals)
-        curves = list(search.curves)
-        curves[search.choice.best] = bandwidth_curve(
-            sigma,
-            report.training_mass,
-            masses,
-            np.array([pooled.offset(mass) for mass in masses]),
-            split_offsets(split_scores, masses),
-            search.sample,
-            sample_scores,
-        )
         self.sets_ = FittedSets(
             score=function,
             mass=self.mass,
@@ -344,21 +335,17 @@ class MinimumVolumeSet(InferenceEstimator):
             constants=constants,
             volume_sample=search.sample,
             sample_scores=sample_scores,
-            groups=None
-            if by is None
-            else GroupCalibrations.of(calibration, row_scores, by[calibrated_rows], self.mass),
+            groups=None if by is None else GroupCalibrations.of(calibration, row_scores, by[calibrated], self.mass),
         )
         self.sigma_ = sigma
-        self.curves_ = curves
+        self.curves_ = search.curves
         self.selection_ = search.selection
         self.n_iter_ = report.iterations
         warn_if_unconverged([*(each.report for each in search.candidates if each is not search.best), report], self.tol)
-        if not guarantee.reserves_rows:
-            n_resolving = min(len(split.held_out) for split in splits) if of_paper else len(calibration.scores)
-            warn_if_unresolved(self.mass, n_resolving)
+        warn_if_unresolved(self.mass, len(calibration.offsets if of_paper else calibration.scores))
         if isinstance(rule, RandomSplitting) and not of_paper:
             warn_if_dependent(calibration, self.mass)
-        warn_about_bandwidth(self.nu, curves[search.choice.best], self.selection_)
+        warn_about_bandwidth(self.nu, search.curves[search.choice.best], self.selection_)
         return self
 
     def _reserve(

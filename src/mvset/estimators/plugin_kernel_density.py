@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral, Real
@@ -23,7 +22,7 @@ from mvset.calibration.constant_columns import ConstantColumns
 from mvset.calibration.offsets import offsets_by_rank
 from mvset.estimators.base import measured_sets
 from mvset.estimators.inference_estimator import InferenceEstimator
-from mvset.exceptions import CalibrationWarning
+from mvset.exceptions import CalibrationWarning, warn
 from mvset.parallel import Map
 from mvset.validation import candidate_sigmas, check_spread, validated_rows
 from mvset.values import ArrayValue, checked_array
@@ -182,13 +181,12 @@ class PluginKernelDensity(InferenceEstimator):
                 f"sigma={self.sigma_:.4g} is too narrow for float64: the density at the rows is not finite."
             )
         if self.mass > 1.0 - 1.0 / len(X):
-            warnings.warn(
+            warn(
                 f"{len(X)} rows cannot resolve mass={self.mass:g}: the set holds all of them, and less of new rows. At "
                 f"least {int(np.ceil(1.0 / (1.0 - self.mass) - 1e-9))} are needed.",
                 CalibrationWarning,
-                stacklevel=3,
             )
-        warn_if_on_edge(self.sigma_, self.sigmas_.tolist(), stacklevel=4)
+        warn_if_on_edge(self.sigma_, self.sigmas_.tolist())
         self.sets_ = measured_sets(
             density,
             self.mass,

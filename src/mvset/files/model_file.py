@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import warnings
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ import sklearn
 from sklearn.base import BaseEstimator
 
 from mvset.estimators.pipeline import as_pipeline
-from mvset.exceptions import ModelFileError, ModelFileWarning
+from mvset.exceptions import ModelFileError, ModelFileWarning, warn
 from mvset.files.atomic import atomic_write
 from mvset.inference.monitor import DriftMonitor
 from mvset.version import __version__
@@ -129,10 +128,9 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
             f"read: {remedy}."
         )
     if note["mvset"] != __version__:
-        warnings.warn(
+        warn(
             f"{path} was written by mvset {note['mvset']}, and this is {__version__}. If it misbehaves, fit again.",
             ModelFileWarning,
-            stacklevel=2,
         )
     try:
         return as_pipeline(skops_io.loads(content, trusted=[*_TRUSTED, *trusted]))

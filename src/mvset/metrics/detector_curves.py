@@ -295,7 +295,7 @@ def _measured(
 
 def _warn_if_unreliable(measured: _Measured) -> None:
     size = float(measured.fields["effective_sample_sizes"][-1])
-    warn_if_unreliable(size, measured.sample, f"the set of mass {measured.masses[-1]:.3g}", "n_points", stacklevel=4)
+    warn_if_unreliable(size, measured.sample, f"the set of mass {measured.masses[-1]:.3g}", "n_points")
 
 
 def _checked_masses(masses: ArrayLike) -> Array:

@@ -66,7 +66,7 @@ def symmetric_difference(
     sample = sampler.draw(lambda points: in_a(points) | in_b(points))
     a, b = in_a(sample.points), in_b(sample.points)
     union, difference = (measure(sample, inside[:, np.newaxis]).estimate(0) for inside in (a | b, a ^ b))
-    warn_if_unreliable(union.effective_sample_size, sample, "either set", "n_points", stacklevel=3)
+    warn_if_unreliable(union.effective_sample_size, sample, "either set", "n_points")
     return difference
 
 

@@ -13,7 +13,6 @@ the dual.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +22,7 @@ from numba import njit, types
 from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
-from mvset.exceptions import MvsetWarning
+from mvset.exceptions import MvsetWarning, warn
 
 _f32 = np.float32
 
@@ -46,11 +45,10 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     try:
         compiled: Callable[..., Any] = njit(cache=True, **options)(function)
     except RuntimeError:  # numba found no folder it may write to
-        warnings.warn(
+        warn(
             "numba cannot keep compiled kernels on disk, so every process compiles them again: set NUMBA_CACHE_DIR to "
             "a folder that can be written.",
             MvsetWarning,
-            stacklevel=2,
         )
         compiled = njit(**options)(function)
     return compiled

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from mvset.exceptions import warn
 from mvset.svm.dual import Dual, DualStatus
 
 
@@ -37,9 +37,8 @@ def warn_if_unconverged(reports: Sequence[SolveReport], tol: float) -> None:
     failures = [status for report in reports for status in report.failures]
     if failures:
         worst = max(report.worst_gap for report in reports)
-        warnings.warn(
+        warn(
             f"{len(failures)} solve(s) did not converge: KKT gap up to {worst:.2g} with tol={tol:.2g}. "
             f"{failures[0].value}",
             ConvergenceWarning,
-            stacklevel=4,
         )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mvset.exceptions import MvsetWarning
+from mvset.exceptions import MvsetWarning, warn
 from mvset.tables.errors import TableError, exclude_option, quoted
 
 _MAX_MAGNITUDE = 1e140  # float64 can square such values and sum the squares
@@ -43,7 +42,7 @@ def _warn_about(found: list[str], what: str, consequence: str) -> None:
     if found:
         subject = f"Column {quoted(found)} is" if len(found) == 1 else f"Columns {quoted(found)} are"
         message = f"{subject} {what}. {consequence} To exclude: {exclude_option(found)}."
-        warnings.warn(message, MvsetWarning, stacklevel=4)
+        warn(message, MvsetWarning)
 
 
 def _selected(mask: NDArray[np.bool_], names: Sequence[str]) -> list[str]:

@@ -43,31 +43,52 @@ class FittedTable:
     n_dropped: int  # rows left out because of missing values
 
 
+@dataclass(frozen=True)
+class ColumnRoles:
+    """Which columns a model is fitted to, and which say something about the rows.
+
+    Rows are put in the order of the column `time`; those with the same value of `group` stay on one side of every
+    split; those with the same value of `by` have an offset of their own. These columns are not fitted to unless they
+    are named in `columns`.
+    """
+
+    columns: Sequence[str] = ()  # all if empty
+    exclude: Sequence[str] = ()
+    time: str | None = None
+    group: str | None = None
+    by: str | None = None
+
+    @property
+    def about_rows(self) -> dict[str, str]:
+        """The columns that say something about the rows, by role."""
+        roles = {"time": self.time, "group": self.group, "by": self.by}
+        return {role: name for role, name in roles.items() if name is not None}
+
+    def fitted_columns(self, file: TableFile) -> list[str]:
+        """The columns of a table that the model is fitted to."""
+        for role, name in self.about_rows.items():
+            existing_column(file, name, f"--{role}")
+        named = split_names(self.columns, file.schema().names)
+        unfitted = [name for name in self.about_rows.values() if name not in named]
+        return selected_columns(file, self.columns, [*self.exclude, *unfitted])
+
+
+_ALL_COLUMNS = ColumnRoles()
+
+
 def fit_table(
     files: Sequence[TableFile],
     estimator: MinimumVolumeSet,
+    columns: ColumnRoles = _ALL_COLUMNS,
     *,
-    columns: Sequence[str] = (),
-    exclude: Sequence[str] = (),
-    time: str | None = None,
-    group: str | None = None,
-    by: str | None = None,
     drop_missing: bool = False,
     max_rows: int,
     seed: int,
     on_read: Callable[[float], None] = lambda share: None,
     on_fit: Callable[[int, int], None] = lambda done, total: None,
 ) -> FittedTable:
-    """Fit a Pipeline to the selected columns of all rows, or of a random sample of `max_rows` of them.
-
-    Rows are put in the order of the column `time`; those with the same value of `group` stay on one side of every
-    split; those with the same value of `by` have an offset of their own. These columns are not fitted to.
-    """
-    roles = {role: name for role, name in (("time", time), ("group", group), ("by", by)) if name is not None}
-    for role, name in roles.items():
-        existing_column(files[0], name, f"--{role}")
-    named = split_names(columns, files[0].schema().names)
-    names = selected_columns(files[0], columns, [*exclude, *(name for name in roles.values() if name not in named)])
+    """Fit a Pipeline to the selected columns of all rows, or of a random sample of `max_rows` of them."""
+    roles, names = columns.about_rows, columns.fitted_columns(files[0])
     reader = TableReader(files, names, list(dict.fromkeys(roles.values())), drop_missing)
     sample, labels = RowSample(max_rows, seed), {role: _Labels() for role in roles if role != "time"}
     for batch in reader.batches(on_read):
@@ -82,7 +103,7 @@ def fit_table(
             f"{files[0].path}: too few rows to fit: {reader.n_rows}{dropped}. At least {_MIN_ROWS} are needed."
         )
     sampled = sample.rows()
-    if time is not None:
+    if "time" in roles:
         sampled = sampled[np.argsort(sampled[:, len(names)], kind="stable")]
     by_role = dict(zip(roles, sampled[:, len(names) :].T, strict=True))
     rows = np.ascontiguousarray(sampled[:, : len(names)])
@@ -93,13 +114,13 @@ def fit_table(
         for role, argument in (("group", "groups"), ("by", "by"))
         if role in roles
     }
-    estimator.set_params(time_order=time is not None)
+    estimator.set_params(time_order="time" in roles)
     scaler = StandardScaler().fit(table)
     scaler.mean_[scaler.var_ == 0.0] = 0.0  # a constant column keeps its value, by whose digits changes are judged
     with progress_listener(on_fit):
         estimator.fit(scaler.transform(table), **parameters)
     model = Pipeline([("standardise", scaler), ("sets", estimator)])
-    estimator.by_column_ = by  # which column to read when rows are scored
+    estimator.by_column_ = columns.by  # which column to read when rows are scored
     return FittedTable(model, names, reader.n_rows, len(rows), reader.n_dropped)
 
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
-
-from mvset.exceptions import VolumeWarning
+from mvset.exceptions import VolumeWarning, warn
 from mvset.volume.measure import VolumeSample
 from mvset.volume.sampler import SUFFICIENT
 
 
-def warn_if_unreliable(
-    effective_sample_size: float, sample: VolumeSample, largest: str, option: str, stacklevel: int
-) -> None:
+def warn_if_unreliable(effective_sample_size: float, sample: VolumeSample, largest: str, option: str) -> None:
     """Warn if the effective sample size in the largest set is too small for its volume to be reliable."""
     if effective_sample_size < SUFFICIENT:
         message = unreliable(effective_sample_size, len(sample.points), sample.method, largest)
-        warnings.warn(message + more_points(option, sample.method), VolumeWarning, stacklevel=stacklevel)
+        warn(message + more_points(option, sample.method), VolumeWarning)
 
 
 def unreliable(effective_sample_size: float, n_points: int, method: str, largest: str) -> str:
