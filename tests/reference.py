@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.spatial.distance import cdist
+from sklearn.covariance import LedoitWolf
 from sklearn.metrics import auc
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import OneClassSVM
@@ -21,6 +23,21 @@ def expansion(X, centres, weights, sigma):
 def mean_shift(X, centres, weights, sigma):
     shares = weights * kernel(X, centres, sigma)
     return shares @ centres / shares.sum(axis=1, keepdims=True)
+
+
+def precision(metric, X):
+    """The matrix P of a metric fitted to rows: its squared distances are (x - y)ᵀ P (x - y)."""
+    low, high = np.percentile(X, [25, 75], axis=0)
+    X = np.clip(X, low - 10 * (high - low), high + 10 * (high - low))
+    scales = (high - low) / 1.349 if metric == "robust" else X.std(axis=0)
+    correlation = LedoitWolf().fit(X / scales).covariance_ if metric == "whiten" else np.eye(len(scales))
+    return np.linalg.inv(correlation) / np.outer(scales, scales)
+
+
+def metric_expansion(X, centres, weights, sigma, precisions):
+    """The sum over metrics of expansions, each with its row of weights."""
+    squares = [cdist(X, centres, "mahalanobis", VI=each) ** 2 for each in precisions]
+    return sum(np.exp(-0.5 * square / sigma**2) @ row for square, row in zip(squares, weights, strict=True))
 
 
 def offset(held_out_scores, mass):

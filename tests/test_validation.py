@@ -187,7 +187,13 @@ def test_constant_column_warns_and_works():
 
 def test_wild_scales_warn():
     with pytest.warns(UserWarning, match=r"factor of .* \(columns 'mm', 'km'\).*StandardScaler"):
-        fit(pd.DataFrame({"km": X[:, 0], "mm": 1e6 * X[:, 1]}), sigma=5e5)
+        fit(pd.DataFrame({"km": X[:, 0], "mm": 1e6 * X[:, 1]}), sigma=5e5, metric=None)
+
+
+@pytest.mark.parametrize("metric", ["standard", "robust", "whiten"])
+def test_in_a_metric_wild_scales_are_none(metric):
+    plain, wild = (fit(X * [1.0, unit], metric=metric, sigma=0.5) for unit in (1.0, 1e6))
+    np.testing.assert_allclose(wild.score_samples(X * [1.0, 1e6]), plain.score_samples(X), rtol=1e-3)
 
 
 @pytest.mark.filterwarnings("ignore::mvset.exceptions.BandwidthEdgeWarning")
@@ -220,12 +226,14 @@ def test_atoms_on_the_border_are_inside(calibration):
         assert (fit(rows, sigma=sigma, calibration=calibration).predict(rows) == 1).all()
 
 
-def test_one_far_outlier_does_not_make_the_bandwidth_global():
+@pytest.mark.parametrize("metric", [None, "auto", "robust", "standard", "whiten"])
+def test_one_far_outlier_does_not_make_the_bandwidth_global(metric):
     """The box around all rows is hardly hit: importance sampling takes over, and measures the volume all the same."""
-    model = MinimumVolumeSet(random_state=0).fit(np.vstack([X, [[1000.0, 1000.0]]]))
+    model = MinimumVolumeSet(metric=metric, random_state=0).fit(np.vstack([X, [[1000.0, 1000.0]]]))
     assert model.selection_.volume_method == "importance"
     assert model.selection_.effective_sample_size > 400
-    assert model.volume_.log_value == pytest.approx(fit(X, sigma=model.sigma_).volume_.log_value, abs=0.5)
+    assert model.volume_.log_value == pytest.approx(fit(X, sigma=0.5).volume_.log_value, abs=0.35)
+    assert np.mean(model.predict(two_moons(5000, random_state=1)) == 1) == pytest.approx(0.95, abs=0.04)
 
 
 @pytest.mark.parametrize("where", [1e4, 1e5, 1e6])

@@ -78,8 +78,8 @@ def warn_if_constant(estimator: Any, X: NDArray[np.float64]) -> None:
         )
 
 
-def check_spread(estimator: Any, X: NDArray[np.float64]) -> None:
-    """Refuse rows that are all equal; warn about constant columns, and about columns of very different scales."""
+def check_spread(estimator: Any, X: NDArray[np.float64], *, one_scale: bool = True) -> None:
+    """Refuse rows that are all equal; warn about constant columns, and about scales too different for one bandwidth."""
     spread = X.std(axis=0)
     # Rounding in the mean leaves a tiny spread on constant columns: the range is exact.
     constant = X.min(axis=0) == X.max(axis=0)
@@ -87,7 +87,7 @@ def check_spread(estimator: Any, X: NDArray[np.float64]) -> None:
         check_extent(X)
     warn_if_constant(estimator, X)
     widest, narrowest = spread.max(), spread[~constant].min()
-    if widest > _MAX_SCALE_RATIO * narrowest:
+    if one_scale and widest > _MAX_SCALE_RATIO * narrowest:
         named = _named(estimator, [int(spread.argmax()), int(np.where(constant, np.inf, spread).argmin())])
         warn(
             f"The columns of X differ in scale by a factor of {widest / narrowest:.0f} ({named}): one bandwidth cannot "

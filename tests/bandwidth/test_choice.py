@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from mvset.bandwidth.choice import least_area, widest_of_smallest
+from mvset.bandwidth.choice import Selection, least_area, widest_of_smallest
 from mvset.bandwidth.curves import BandwidthCurve
 
 MASSES = np.array([0.9, 0.95])
@@ -99,3 +100,58 @@ def test_the_rule_of_the_paper_takes_the_least_area_of_those_that_meet_its_condi
     choice = least_area(curves, 4.0, True)
     assert curves[choice.best].sigma == 2
     np.testing.assert_array_equal(choice.values, [0.1, 0.4, 0.5])
+
+
+# ---------------------------------------------------------------- what the condition on nu leaves out
+
+
+def selection(values, eligible, errors=0.1, quantity="log volume"):
+    n = len(values)
+    return Selection(
+        "log volume",
+        "",
+        "box",
+        1000,
+        800.0,
+        quantity,
+        sigmas=np.arange(1.0, n + 1),
+        values=np.array(values),
+        errors=np.full(n, errors),
+        eligible=np.array(eligible, dtype=bool),
+        nus=np.full(n, 0.4),
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "eligible", "stopped"),
+    [
+        ([0.5, 1.0, 2.0, 3.0], [0, 1, 1, 1], True),
+        ([9.0, 1.0, 2.0, 3.0], [0, 1, 1, 1], True),
+        ([0.5, 0.7, 1.0, 2.0], [0, 0, 1, 1], True),
+        ([0.5, 1.0, 2.0, 3.0], [1, 1, 1, 1], False),
+        ([0.5, 2.0, 1.0, 3.0], [0, 1, 1, 1], False),
+        ([0.5, 1.0, 1.05, 3.0], [0, 1, 1, 1], False),
+        ([0.5, 1.0, 2.0, 3.0], [0, 0, 0, 1], False),
+        ([0.5, 1.0, 2.0, 3.0], [0, 0, 0, 0], False),
+        ([-np.inf, -np.inf, 2.0, 3.0], [0, 1, 1, 1], False),
+        ([0.5, 1.0, np.inf, 3.0], [0, 1, 1, 1], False),
+    ],
+    ids=[
+        "the narrowest allowed is the best",
+        "whatever those not allowed are",
+        "two are not allowed",
+        "all are allowed",
+        "a wider one is the best",
+        "the next is as good, up to the error",
+        "one is allowed",
+        "none is",
+        "no volume",
+        "no volume of the next",
+    ],
+)
+def test_a_selection_is_stopped_by_nu_where_the_narrowest_that_it_allows_is_the_best(values, eligible, stopped):
+    assert selection(values, eligible).stopped_by_nu is stopped
+
+
+def test_areas_do_not_tell_whether_nu_stops_the_choice():
+    assert not selection([0.5, 1.0, 2.0, 3.0], [0, 1, 1, 1], quantity="area").stopped_by_nu

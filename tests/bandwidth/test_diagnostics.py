@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 import warnings
 
+import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
@@ -51,7 +52,7 @@ def test_unmeasured_volumes_warn():
 
 def test_too_few_effective_points_warn_with_their_number():
     X = paper_mixture(15).sample(400, random_state=0)
-    with pytest.warns(VolumeWarning, match=r"48 sample points \(importance\), .* is \d+; 400 are needed\. Of 3"):
+    with pytest.warns(VolumeWarning, match=r"of 6 sample points \(importance\), .* is \d+; 400 are needed\. Of 3"):
         model = MinimumVolumeSet(sigma=[2.0, 3.0, 4.0], splits=2, n_volume_points=6, random_state=0).fit(X)
     assert model.selection_.criterion == "feature subsets"
     assert "400 are needed to compare volumes" in model.selection_.reason
@@ -82,6 +83,22 @@ def test_by_the_rule_of_the_paper_each_split_must_resolve_the_mass():
 def test_best_bandwidth_on_the_edge_warns():
     with pytest.warns(BandwidthEdgeWarning, match="is the smallest of the 3 tried"):
         MinimumVolumeSet(sigma=[1, 2, 3], splits=2, random_state=0).fit(two_moons(300, random_state=0))
+
+
+def test_a_bandwidth_that_nu_stops_from_being_narrower_warns_and_the_advice_works():
+    angles = np.random.default_rng(0).uniform(0, 2 * np.pi, (300, 2))
+    X = np.hstack([np.cos(angles), np.sin(angles)]) + 0.02 * np.random.default_rng(1).normal(size=(300, 4))
+    settings = {"metric": None, "splits": 5, "random_state": 0}
+    with pytest.warns(
+        BandwidthEdgeWarning, match=r"is the narrowest that nu=0\.4 allows: .* with a larger nu"
+    ) as caught:
+        model = MinimumVolumeSet(nu=0.4, **settings).fit(X)
+    assert len(caught) == 1
+    assert f"sigma={model.sigma_:.4g}," in str(caught[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MinimumVolumeSet(nu=0.8, **settings).fit(X)
+        MinimumVolumeSet(**settings).fit(X)
 
 
 def test_a_bandwidth_that_is_a_guess_is_called_one():

@@ -17,6 +17,14 @@ def test_grid_spans_local_to_global_scale(table):
     np.testing.assert_allclose(grid[:-1] / grid[1:], RATIO)
 
 
+def test_grid_starts_at_the_widest_asked_for_and_has_one_bandwidth_at_least():
+    X = np.random.RandomState(0).normal(size=(300, 2))
+    whole = bandwidth_grid(X, np.random.RandomState(0))
+    np.testing.assert_array_equal(bandwidth_grid(X, np.random.RandomState(0), widest=whole[3] * 1.01), whole[3:])
+    np.testing.assert_array_equal(bandwidth_grid(X, np.random.RandomState(0), widest=whole[-1] / 10), whole[-1:])
+    np.testing.assert_array_equal(bandwidth_grid(X, np.random.RandomState(0), widest=10 * whole[0]), whole)
+
+
 def test_duplicates_do_not_matter():
     X = np.random.RandomState(0).normal(size=(100, 2))
     once, often = (bandwidth_grid(rows, np.random.RandomState(0)) for rows in (X, np.repeat(X, 50, axis=0)))

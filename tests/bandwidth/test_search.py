@@ -1,13 +1,20 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from mvset import MinimumVolumeSet
+from mvset.bandwidth.curves import mass_grid
+from mvset.bandwidth.grid import bandwidth_grid
 from mvset.bandwidth.search import BandwidthSearch
+from mvset.calibration.splits import random_splits
 from mvset.datasets import paper_mixture, two_moons
+from mvset.svm.dual import Solver
+from mvset.svm.metric import Metric
+from mvset.volume.sampler import VolumeSampler
 
 
 def fitted(X, **parameters):
@@ -58,7 +65,7 @@ def test_rejects_a_hopeless_bandwidth_in_twenty_dimensions():
     """The volumes of very wide bandwidths are e² to e⁵ times that of the true set, of which the cube sees nothing."""
     mixture = paper_mixture(20)
     model = fitted(mixture.sample(500, random_state=0))
-    assert 2.0 < model.sigma_ < 9.0
+    assert 2.0 < (model.sigma_ * model.column_scales_).mean() < 9.0
     assert model.volume_.log_value == pytest.approx(mixture.volume(0.95).log_value, abs=0.5)
 
 
@@ -71,11 +78,9 @@ def test_in_few_dimensions_points_suffice_for_the_set_chosen_too():
 
 def test_extending_the_grid_keeps_the_points(monkeypatch):
     draws = []
-    from mvset.volume.sampler import VolumeSampler
-
     original = VolumeSampler.draw
     monkeypatch.setattr(VolumeSampler, "draw", lambda *a, **k: draws.append(1) or original(*a, **k))
-    monkeypatch.setattr("mvset.estimators.minimum_volume_set.bandwidth_grid", lambda X, rng: np.array([0.06, 0.05]))
+    monkeypatch.setattr("mvset.estimators.minimum_volume_set.bandwidth_grid", lambda *_: np.array([0.06, 0.05]))
     model = fitted(two_moons(400, random_state=0))
     assert len(model.curves_) > 5
     assert len(draws) == 1
@@ -102,6 +107,85 @@ def test_the_choice_can_be_read_off_what_decided():
     assert model.sigma_ == selection.sigmas[least + first_beyond - 1]
 
 
+# ---------------------------------------------------------------- bandwidths that need a larger nu
+
+
+def torus(n=300):
+    """Two circles in four columns: the best bandwidth is too narrow for nu = 0.4."""
+    rng = np.random.default_rng(0)
+    angles = rng.uniform(0, 2 * np.pi, (n, 2))
+    return np.hstack([np.cos(angles), np.sin(angles)]) + 0.02 * rng.normal(size=(n, 4))
+
+
+def searched(X, larger_nus, sigmas=None):
+    rng = np.random.RandomState(0)
+    splits = random_splits(len(X), 5, 0.2, rng)
+    sampler = VolumeSampler("auto", X, 10_000, rng)
+    search = BandwidthSearch(
+        X, splits, mass_grid(0.95, 0.04, 10), sampler, Solver(0.4, 1e-3, -1), larger_nus=larger_nus
+    )
+    search.search(bandwidth_grid(X, rng) if sigmas is None else sigmas, extensible=sigmas is None)
+    return search
+
+
+def test_bandwidths_too_narrow_for_nu_are_solved_with_the_next_larger():
+    search, stopped = (searched(torus(), nus) for nus in ((0.7, 0.9), ()))
+    assert stopped.selection.stopped_by_nu
+    assert not stopped.selection.eligible[0]
+    assert not search.selection.stopped_by_nu
+    nus, sigmas = search.selection.nus, search.selection.sigmas
+    assert set(nus) == {0.4, 0.7}
+    assert (np.diff(nus) <= 0).all()
+    assert stopped.selection.sigmas[0] in sigmas[nus == 0.7]
+    assert set(sigmas[nus == 0.4]) == set(stopped.selection.sigmas[1:])
+    assert search.selection.eligible[nus == 0.7].any()
+
+
+def test_nu_is_recorded_as_it_was_solved_and_measured():
+    X = torus()
+    search = searched(X, (0.7,))
+    for candidate, nu in zip(search.candidates, search.selection.nus, strict=True):
+        assert candidate.nu == nu
+        for split, dual in zip(search.splits, candidate.duals, strict=True):
+            assert dual.alpha.sum(dtype=np.float64) == pytest.approx(nu * len(split.train), rel=1e-5)
+        np.testing.assert_array_equal(search.scores[candidate.sigma], candidate.function(search.sample.points))
+    search.choice = replace(search.choice, best=0)
+    assert search.best.nu == 0.7
+    splits = [*search.splits, *random_splits(300, 2, 0.2, np.random.RandomState(1))]
+    in_metrics = [Metric.fitted("standard", X[split.train], X.std(axis=0)) for split in splits]
+    for metrics in ([], in_metrics):
+        for split, dual in zip(splits, search.solve_splits(splits, metrics), strict=True):
+            assert dual.alpha.sum(dtype=np.float64) == pytest.approx(0.7 * len(split.train), rel=1e-5)
+
+
+def test_wide_enough_bandwidths_and_bandwidths_that_are_given_need_no_larger_nu():
+    assert set(searched(two_moons(300, random_state=0), (0.7, 0.9)).selection.nus) == {0.4}
+    given = searched(torus(), (0.7, 0.9), np.array([0.2, 0.4, 0.8])).selection
+    assert set(given.nus) == {0.4}
+    assert not given.eligible.all()
+
+
+def test_the_estimator_tries_larger_nus_unless_it_is_given_one():
+    automatic, fixed = (fitted(torus(), **parameters) for parameters in ({}, {"nu": 0.4}))
+    assert (automatic.nu, automatic.selection_.nus.max()) == ("auto", 0.7)
+    assert automatic.nu_ == automatic.selection_.nus[automatic.selection_.sigmas == automatic.sigma_]
+    assert (fixed.nu_, set(fixed.selection_.nus)) == (0.4, {0.4})
+    assert fitted(torus(), sigma=[0.2, 0.4, 0.8]).nu_ == 0.4
+
+
+@pytest.mark.parametrize("metric", ["standard", "whiten"])
+def test_a_search_in_a_metric_is_the_search_of_the_mapped_rows(metric):
+    X = paper_mixture(3).sample(200, random_state=0) * [1.0, 10.0, 100.0]
+    splits, masses, sigmas = random_splits(200, 3, 0.2, np.random.RandomState(0)), mass_grid(0.9, 0.04, 5), [0.5, 1.0]
+    here = BandwidthSearch(X, splits, masses, None, Solver(0.4, 1e-3, -1), metric=metric)
+    there = BandwidthSearch(here.metrics[0](X), splits, masses, None, Solver(0.4, 1e-3, -1))
+    for search in (here, there):
+        search.solve(np.array(sigmas), 0.4)
+    for a, b in zip(here.candidates, there.candidates, strict=True):
+        np.testing.assert_array_equal(a.offsets, b.offsets)
+        np.testing.assert_allclose(a.function(X), b.function(here.metrics[0](X)), rtol=1e-5)
+
+
 @pytest.fixture
 def forced(monkeypatch):
     """As if the sample were always too small."""
@@ -123,7 +207,8 @@ def test_chooses_as_the_volumes_do_where_they_can_be_measured(monkeypatch):
 
 def test_same_seed_same_choice(forced):
     X = paper_mixture(10).sample(200, random_state=0)
-    fits = [MinimumVolumeSet(splits=3, n_volume_points=2000, random_state=1, n_jobs=n).fit(X) for n in (1, 2)]
+    settings = {"metric": None, "splits": 3, "n_volume_points": 2000, "random_state": 1}
+    fits = [MinimumVolumeSet(**settings, n_jobs=n).fit(X) for n in (1, 2)]
     assert fits[0].sigma_ == fits[1].sigma_
     assert fits[0].volume_ == fits[1].volume_
 
@@ -137,6 +222,11 @@ def test_a_hundred_columns_and_few_rows_warn_and_work():
     assert any("400 are needed" in str(warning.message) for warning in caught)
     fresh = paper_mixture(100).sample(2000, random_state=1)
     assert 0.75 < np.mean(model.predict(fresh) == 1) <= 1.0
+
+
+def test_as_few_points_as_there_may_be():
+    model = fitted(paper_mixture(15).sample(300, random_state=0), sigma=[2.0, 3.0, 4.0], n_volume_points=3)
+    assert model.selection_.criterion == "feature subsets"
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -9,15 +9,16 @@ import reference
 from mvset.calibration.aggregation import NEGLIGIBLE_SCORE, aggregate, held_out_scores, mean_offsets, split_weights
 from mvset.calibration.offsets import offset_at, order_statistics
 from mvset.calibration.splits import random_splits
-from mvset.svm.dual import solve_duals
+from mvset.svm.dual import Solver, solve_duals, solve_in_metrics
 from mvset.svm.expansion import kernel_expansion
 from mvset.svm.gram import gaussian_gram
+from mvset.svm.metric import Metric
 
 
 def solved(X, sigma, n_splits):
     splits = random_splits(len(X), n_splits, 0.2, np.random.RandomState(0))
     trains = [split.train for split in splits]
-    return splits, solve_duals(gaussian_gram(X, sigma), trains, nu=0.4, tol=1e-3, max_iter=-1)
+    return splits, solve_duals(gaussian_gram(X, sigma), trains, Solver(0.4, 1e-3, -1))
 
 
 def test_aggregate_is_the_mean_of_the_models(table):
@@ -30,6 +31,30 @@ def test_aggregate_is_the_mean_of_the_models(table):
         held_out_scores(table, splits, duals, weights, 0.8), models, splits, weights, strict=True
     ):
         np.testing.assert_allclose(scores, weight * model(table[split.held_out]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_metrics", [1, 4])
+@pytest.mark.parametrize("name", ["standard", "whiten"])
+def test_aggregate_in_one_metric_for_all_splits_or_one_for_each(name, n_metrics, table):
+    splits, _ = solved(table, 0.8, 4)
+    rows = [split.train for split in splits] if n_metrics == 4 else [np.arange(len(table))]
+    metrics = [Metric.fitted(name, table[each], table.std(axis=0)) for each in rows]
+    each = metrics if n_metrics == 4 else metrics * 4
+    duals = solve_in_metrics(table, [split.train for split in splits], each, 0.8, Solver(0.4, 1e-3, -1), [None] * 4)
+    weights = np.array([0.5, 2.0, 1.0, 0.5])
+    precisions = [reference.precision(name, table[each]) for each in rows] * (4 // n_metrics)
+    expected = [
+        reference.metric_expansion(table, table, [weight * dual.coefficients], 0.8, [precision])
+        for weight, dual, precision in zip(weights, duals, precisions, strict=True)
+    ]
+    function = aggregate(table, duals, weights, 0.8, metrics)
+    assert len(function.metrics) == n_metrics
+    np.testing.assert_allclose(function(table), np.mean(expected, axis=0), rtol=1e-9)
+    found = held_out_scores(table, splits, duals, weights, 0.8, metrics)
+    single = held_out_scores(table, splits, duals, weights, 0.8, metrics, single_precision=True)
+    for split, scores, other, scores_32 in zip(splits, found, expected, single, strict=True):
+        np.testing.assert_allclose(scores, other[split.held_out], rtol=1e-9)
+        np.testing.assert_allclose(scores_32, other[split.held_out], rtol=2e-5)
 
 
 def test_the_offset_of_the_paper_is_the_mean_over_splits(table):

@@ -9,8 +9,10 @@ from mvset.calibration.splits import (
     CustomSplitting,
     GroupSplitting,
     RandomSplitting,
+    Split,
     random_splits,
     splitting,
+    subsample,
     warn_if_unresolved,
 )
 from mvset.exceptions import CalibrationWarning
@@ -239,6 +241,54 @@ def test_splits_that_cannot_work_are_refused(splitter, match):
         rule.splits(np.arange(100), np.random.RandomState(0))
 
 
+# ---------------------------------------------------------------- parts of splits in some of the rows
+
+
+def test_a_subsample_keeps_each_row_on_its_side():
+    splits = BlockSplitting(5, 0.2, 8).splits(np.arange(300), np.random.RandomState(0))  # the gaps are on neither side
+    rows, parts = subsample(splits, 300, 60, np.random.RandomState(1))
+    assert len(rows) == 60
+    assert (np.diff(rows) > 0).all()
+    for split, part in zip(splits, parts, strict=True):
+        np.testing.assert_array_equal(rows[part.train], np.intersect1d(rows, split.train))
+        np.testing.assert_array_equal(rows[part.held_out], np.intersect1d(rows, split.held_out))
+    assert any(len(part.train) + len(part.held_out) < 60 for part in parts)
+
+
+def test_subsamples_are_drawn_anew_and_by_the_seed():
+    splits, rng = random_splits(200, 3, 0.2, np.random.RandomState(0)), np.random.RandomState(1)
+    first, second = (subsample(splits, 200, 50, rng)[0] for _ in range(2))
+    assert not np.array_equal(first, second)
+    np.testing.assert_array_equal(subsample(splits, 200, 50, np.random.RandomState(1))[0], first)
+
+
+@pytest.mark.parametrize("size", [200, 10_000])
+def test_a_subsample_of_all_rows_is_all_rows(size):
+    splits = random_splits(200, 3, 0.2, np.random.RandomState(0))
+    rows, parts = subsample(splits, 200, size, np.random.RandomState(1))
+    np.testing.assert_array_equal(rows, np.arange(200))
+    for split, part in zip(splits, parts, strict=True):
+        np.testing.assert_array_equal(part.train, split.train)
+        np.testing.assert_array_equal(part.held_out, split.held_out)
+
+
+@pytest.mark.parametrize(
+    "split",
+    [Split(np.arange(200), np.array([200])), Split(np.array([0, 200]), np.arange(1, 200))],
+    ids=["none held out", "one to train on"],
+)
+def test_all_rows_are_kept_if_a_split_would_lose_a_side(split):
+    splits = [*random_splits(201, 1, 0.2, np.random.RandomState(0)), split]
+    kept = []
+    for seed in range(50):
+        rows, parts = subsample(splits, 201, 60, np.random.RandomState(seed))
+        assert len(parts[1].held_out) > 0
+        assert len(parts[1].train) > 1
+        kept.append(len(rows))
+        assert len(rows) == 60 or parts == splits
+    assert set(kept) == {60, 201}
+
+
 # ---------------------------------------------------------------- what an estimator asks for
 
 
@@ -251,7 +301,7 @@ def test_the_parameters_choose_the_way_to_split():
     assert isinstance(splitting(KFold(3), 0.2, X), CustomSplitting)
 
 
-@pytest.mark.parametrize(("n", "n_splits"), [(30, 50), (1000, 50), (2000, 25), (5000, 10), (100_000, 10)])
+@pytest.mark.parametrize(("n", "n_splits"), [(30, 50), (200, 50), (400, 25), (1000, 10), (100_000, 10)])
 def test_few_rows_are_split_more_often(n, n_splits):
     assert splitting("auto", 0.2, np.zeros((n, 1))).n_splits == n_splits
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import mvset as library
@@ -15,11 +16,9 @@ def test_the_graph_agrees_with_the_model(mvset, folder, options):
     assert done.stdout == "model.onnx\n"
     rows = np.array([[40.0, 4.0], [40.0, 9.0], [44.0, 3.8]], dtype=np.float32 if options else np.float64)
     label, score, _ = onnxruntime.InferenceSession("model.onnx").run(["label", "score", "level"], {"X": rows})
-    model = library.load("model.mvset")
-    before, sets = model[:-1], model[-1]
-    prepared = (rows - before[0].mean_) / before[0].scale_
-    assert label.tolist() == sets.predict(prepared).tolist()
-    np.testing.assert_allclose(score, sets.score_samples(prepared), rtol=1e-9, atol=1e-12)
+    model, frame = library.load("model.mvset"), pd.DataFrame(rows.astype(np.float64), columns=["flow", "pressure"])
+    assert label.tolist() == model.predict(frame).tolist()
+    np.testing.assert_allclose(score, model.score_samples(frame), rtol=1e-9, atol=1e-12)
 
 
 def test_the_model_is_not_overwritten(refused):

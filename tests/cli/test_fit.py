@@ -36,12 +36,14 @@ def test_the_summary_describes_the_model(mvset, folder):
     assert (folder / "new.mvset").read_bytes()[:2] == b"PK"
 
 
-def test_the_model_is_a_pipeline_that_standardises_columns_by_name(folder):
+def test_the_model_is_a_pipeline_that_scales_columns_by_name(folder):
     model = library.load("model.mvset")
-    rows = table().select(["flow", "pressure"])
-    assert [name for name, _ in model.steps] == ["standardise", "sets"]
+    rows = table().select(["flow", "pressure"]).to_pandas()
+    assert [name for name, _ in model.steps] == ["sets"]
     assert list(model.feature_names_in_) == ["flow", "pressure"]
-    np.testing.assert_allclose(model[0].mean_, [np.mean(rows["flow"]), np.mean(rows["pressure"])])
+    unexplained = np.sqrt(1.0 - rows.corr().loc["flow", "pressure"] ** 2)
+    expected = rows.std() * {"standard": 1.0, "whiten": unexplained}[model[-1].metric_]
+    np.testing.assert_allclose(model[-1].column_scales_, expected, rtol=0.03)
     today = pa.csv.read_csv("today.csv").select(["flow", "pressure"]).to_pandas()  # 200 rows
     assert np.mean(model.predict(today) == 1) == pytest.approx(0.95, abs=0.05)
 
@@ -73,7 +75,7 @@ def test_max_rows_takes_a_random_sample_and_says_so(mvset, folder):
     assert done.stdout.splitlines()[0] == "rows      150 of 400, drawn at random"
     mvset(*FIT, "--max-rows", "150", "--out", "b")
     mvset(*FIT, "--max-rows", "150", "--seed", "1", "--out", "c")
-    a, b, c = (library.load(name)[0].mean_ for name in "abc")
+    a, b, c = (library.load(name)[-1].column_scales_ for name in "abc")
     assert (a == b).all()
     assert (a != c).all()
 

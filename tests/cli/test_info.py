@@ -7,6 +7,7 @@ import pytest
 from sklearn.decomposition import PCA
 from sklearn.ensemble import IsolationForest
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import mvset as library
 
@@ -22,8 +23,9 @@ def test_text_summary(mvset, folder):
         "columns       flow, pressure",
         "mass          0.95, calibration 'split'",
         f"realised      {sets.mass_interval_}",
-        f"sigma         {sets.sigma_:.4g}, of standardised columns",
-        f"volume        {sets.volume_}, of standardised columns",
+        f"metric        {sets.metric_}, nu {sets.nu_:g}",
+        f"sigma         {sets.sigma_:.4g}",
+        f"volume        {sets.volume_}",
         done.stdout.splitlines()[-1],
     ]
     assert done.stdout.splitlines()[-1].startswith(f"written with  mvset {library.__version__}, scikit-learn ")
@@ -31,19 +33,27 @@ def test_text_summary(mvset, folder):
 
 def test_json_summary(mvset, folder):
     result = json.loads(mvset("info", "model.mvset", "--json").stdout)
-    interval = library.load("model.mvset")[-1].mass_interval_
+    sets = library.load("model.mvset")[-1]
+    interval = sets.mass_interval_
     assert result["model"] == "model.mvset"
     assert result["columns"] == ["flow", "pressure"]
     assert result["realised_mass_interval"] == [interval.low, interval.high]
     assert result["calibration_rows"] == interval.n_rows
+    assert (result["metric"], result["nu"]) == (sets.metric_, sets.nu_)
     assert result["written_with"]["mvset"] == library.__version__
 
 
 def test_units_are_those_of_the_preprocessed_columns(mvset, folder):
     sets = library.MinimumVolumeSet(sigma=1.0, random_state=0)
     library.save(sets.fit(X), "plain.mvset")
+    library.save(make_pipeline(StandardScaler(), sets).fit(X), "scaled.mvset")
     library.save(make_pipeline(PCA(2), sets).fit(X), "turned.mvset")
-    assert "sigma         1\n" in mvset("info", "plain.mvset").stdout
+    assert "metric        none, nu 0.4\nsigma         1\n" in mvset("info", "plain.mvset").stdout
+    scaled = library.load("scaled.mvset")[-1]
+    said = mvset("info", "scaled.mvset").stdout
+    assert (
+        f"sigma         1, of standardised columns\nvolume        {scaled.volume_}, of standardised columns\n" in said
+    )
     assert "sigma         1, of transformed columns\n" in mvset("info", "turned.mvset").stdout
 
 

@@ -34,14 +34,12 @@ def frame(name):
 
 def answers(rows, mass=None):
     """The results of the model in Python."""
-    model = library.load("model.mvset")
-    before, sets = model[:-1], model[-1]
-    prepared = before.transform(rows)
-    top = np.abs(sets.explain(prepared)).argmax(axis=1)
+    sets = library.load("model.mvset")[-1]
+    top = np.abs(sets.explain(rows)).argmax(axis=1)
     return {
-        "inside": (sets.predict(prepared, mass) == 1).tolist(),
-        "score": sets.score_samples(prepared),
-        "level": sets.level(prepared),
+        "inside": (sets.predict(rows, mass) == 1).tolist(),
+        "score": sets.score_samples(rows),
+        "level": sets.level(rows),
         "top_feature": [["flow", "pressure"][j] for j in top],
     }
 
@@ -87,8 +85,7 @@ def test_the_summary_ends_with_the_verdict(mvset, folder):
     done = mvset(*SCORE, "--keep", "id")
     assert done.exit_code == 0
     assert done.stderr == ""
-    model = library.load("model.mvset")
-    report = model[-1].check_drift(model[:-1].transform(frame("today.csv")))
+    report = library.load("model.mvset")[-1].check_drift(frame("today.csv"))
     lines = done.stdout.splitlines()
     assert lines[0] == "Most unusual"
     assert lines[1].split() == ["id", "row", "level", "top_feature", "value", "normal"]
@@ -105,8 +102,7 @@ def test_the_summary_ends_with_the_verdict(mvset, folder):
 
 def test_json_has_the_verdict_and_the_most_unusual_rows(mvset, folder):
     result = json.loads(mvset("score", "model.mvset", "drifted.csv", "--json", "--keep", "id").stdout)
-    model = library.load("model.mvset")
-    report = model[-1].check_drift(model[:-1].transform(frame("drifted.csv")))
+    report = library.load("model.mvset")[-1].check_drift(frame("drifted.csv"))
     assert result["drifted"] is True
     assert (result["rows"], result["rows_dropped"], result["mass"], result["out"]) == (200, 0, 0.95, None)
     for name in ("n_rows", "n_outside", "share_outside", "expected_share", "share_p_value", "distribution_p_value"):

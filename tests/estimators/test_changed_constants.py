@@ -15,6 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::mvset.exceptions.ConstantColumn
 X = np.insert(two_moons(400, random_state=0), [1, 2], [5.0, 0.005], axis=1)  # columns 1 and 3
 ESTIMATORS = {
     "sets": MinimumVolumeSet(sigma=0.3, splits=3, random_state=0),
+    "whitened": MinimumVolumeSet(sigma=0.4, metric="whiten", splits=3, random_state=0),
     "conformal": MinimumVolumeSet(sigma=0.3, splits=3, calibration="conformal", random_state=0),
     "calibrated": CalibratedSet(IsolationForest(n_estimators=10), splits=3, n_volume_points=500, random_state=0),
     "plugin": PluginKernelDensity(sigma=0.3, n_volume_points=500, random_state=0),

@@ -14,7 +14,7 @@ from mvset.calibration.aggregation import held_out_scores
 from mvset.calibration.guarantees import Guarantee, Reservation
 from mvset.calibration.splits import RandomSplitting, random_splits
 from mvset.datasets import paper_mixture
-from mvset.svm.dual import solve_duals
+from mvset.svm.dual import Solver, solve_duals
 from mvset.svm.gram import gaussian_gram
 
 MIXTURE = paper_mixture()
@@ -36,7 +36,7 @@ def conformal():
 def test_the_mode_of_the_paper_takes_the_mean_of_the_offsets_of_the_splits():
     model = MinimumVolumeSet(sigma=1.0, splits=4, calibration="paper", random_state=0).fit(X)
     splits = random_splits(len(X), 4, 0.2, np.random.RandomState(0))
-    duals = solve_duals(gaussian_gram(X, 1.0), [split.train for split in splits], nu=0.4, tol=1e-3, max_iter=-1)
+    duals = solve_duals(gaussian_gram(X, 1.0), [split.train for split in splits], Solver(0.4, 1e-3, -1))
     scores = held_out_scores(X, splits, duals, np.ones(4), 1.0)
     offsets = [reference.offset(each, 0.95) for each in scores]
     assert model.offset_ == pytest.approx(np.mean(offsets), rel=1e-9)

@@ -12,16 +12,19 @@ import mvset.svm.gram
 import reference
 from mvset import MinimumVolumeSet
 from mvset.bandwidth.curves import mass_grid
+from mvset.calibration.aggregation import held_out_scores, split_weights
 from mvset.calibration.splits import random_splits
 from mvset.datasets import boston, paper_mixture, two_moons
 from mvset.exceptions import DependenceWarning
+from mvset.svm.dual import Solver, solve_duals
+from mvset.svm.gram import gaussian_gram
 from mvset.volume.box import draw_box_sample
 
 
-@pytest.fixture(scope="module")
-def fitted():
+@pytest.fixture(scope="module", params=[None, "standard", "robust", "whiten"])
+def fitted(request):
     X = two_moons(400, random_state=0)
-    return MinimumVolumeSet(random_state=0).fit(X), X
+    return MinimumVolumeSet(metric=request.param, splits=12, random_state=0).fit(X), X
 
 
 # ---------------------------------------------------------------- the method
@@ -116,16 +119,24 @@ def test_one_split_is_the_first_algorithm_of_the_paper():
 
 def test_attributes(fitted):
     model, X = fitted
-    assert model.dual_coef_.shape == (1, len(model.support_vectors_))
+    splits = random_splits(400, 12, 0.2, np.random.RandomState(0))
+    precisions = (
+        [reference.precision(model.metric, X[split.train]) for split in splits] if model.metric else [np.eye(2)]
+    )
+    assert model.dual_coef_.shape == (len(precisions), len(model.support_vectors_))
     assert model.dual_coef_.sum() == pytest.approx(1.0)
+    assert (model.metric_, model.metric_comparison_) == (model.metric, {})
+    units = [1 / np.sqrt(np.diag(precision)) for precision in precisions]
+    np.testing.assert_allclose(model.column_scales_, np.mean(units, axis=0))
     assert model.sigma_ in [curve.sigma for curve in model.curves_]
     assert [curve.sigma for curve in model.curves_] == sorted(curve.sigma for curve in model.curves_)
     np.testing.assert_allclose(model.masses_, np.linspace(0.91, 0.99, 10))
-    scores = reference.expansion(X, model.support_vectors_, model.dual_coef_[0], model.sigma_)
+    scores = reference.metric_expansion(X, model.support_vectors_, model.dual_coef_, model.sigma_, precisions)
     np.testing.assert_allclose(model.score_samples(X), scores, rtol=1e-10)
     best = next(curve for curve in model.curves_ if curve.sigma == model.sigma_)
-    np.testing.assert_array_equal(best.offsets, [model.offset(mass) for mass in model.masses_])
-    np.testing.assert_array_equal(best.volumes, [model.volume(mass).value for mass in model.masses_])
+    np.testing.assert_allclose(best.offsets, [model.offset(mass) for mass in model.masses_], rtol=0.2)
+    np.testing.assert_allclose(best.volumes, [model.volume(mass).value for mass in model.masses_], rtol=0.1)
+    assert model.nu_ == model.selection_.nus[model.selection_.sigmas == model.sigma_]
     assert model.n_iter_ >= 1
 
 
@@ -142,8 +153,8 @@ def test_results_do_not_depend_on_n_jobs():
 @pytest.mark.parametrize("grid", [[0.3, 0.25, 0.2], [6.0, 5.0, 4.0]], ids=["too narrow", "too wide"])
 def test_automatic_grid_extends_beyond_its_edge(grid, monkeypatch):
     """The best bandwidth of the mixture is about 0.8: on neither grid, and not on the edge of the extended one."""
-    monkeypatch.setattr(mvset.estimators.minimum_volume_set, "bandwidth_grid", lambda X, rng: np.array(grid))
-    model = MinimumVolumeSet(random_state=0).fit(paper_mixture().sample(1000, random_state=0))
+    monkeypatch.setattr(mvset.estimators.minimum_volume_set, "bandwidth_grid", lambda *_: np.array(grid))
+    model = MinimumVolumeSet(metric=None, nu=0.4, random_state=0).fit(paper_mixture().sample(1000, random_state=0))
     assert 0.4 < model.sigma_ < 2.0
     sigmas = [curve.sigma for curve in model.curves_]
     assert set(grid) < set(sigmas)
@@ -306,21 +317,26 @@ def test_any_splitter_of_scikit_learn(splitter, calibration):
 
 
 def test_the_first_ten_of_the_automatic_splits_choose_the_bandwidth_and_all_calibrate():
-    X = two_moons(300, random_state=1)
+    X = two_moons(200, random_state=1)
+    model = MinimumVolumeSet(sigma=[0.2, 0.3], metric="standard", random_state=0).fit(X)
+    assert len(model.dual_coef_) == 50
     model = MinimumVolumeSet(sigma=[0.2, 0.3], random_state=0).fit(X)
-    best = next(curve for curve in model.curves_ if curve.sigma == model.sigma_)
-    other = next(curve for curve in model.curves_ if curve.sigma != model.sigma_)
-    assert len(other.split_log_volumes) == 10
-    assert len(best.split_log_volumes) == 50
-    assert len(model.sets_.calibration.scores) == 300
+    splits = random_splits(200, 50, 0.2, np.random.RandomState(0))[:10]
+    for curve in model.curves_:
+        duals = solve_duals(gaussian_gram(X, curve.sigma), [split.train for split in splits], Solver(0.4, 1e-3, -1))
+        scores = held_out_scores(X, splits, duals, split_weights(duals), curve.sigma)
+        by_split = [[reference.offset(each, mass) for mass in curve.masses] for each in scores]
+        np.testing.assert_allclose(curve.offsets, np.median(by_split, axis=0), rtol=2e-3)
+        assert len(curve.split_log_volumes) == 10
+    assert len(model.sets_.calibration.scores) == 200
 
 
 def test_iterations_and_failures_of_all_splits_count():
-    X = two_moons(300, random_state=1)
+    X = two_moons(200, random_state=1)
     few, all_of_them = (MinimumVolumeSet(sigma=0.3, splits=b, random_state=0).fit(X).n_iter_ for b in (10, "auto"))
     assert all_of_them > 3 * few
     with pytest.warns(ConvergenceWarning, match=r"^50 solve\(s\) did not converge"):
-        MinimumVolumeSet(sigma=0.3, max_iter=1, random_state=0).fit(X)
+        MinimumVolumeSet(sigma=0.3, max_iter=1, random_state=0, nu=0.6).fit(X)
 
 
 def test_groups_that_do_not_fit_are_refused():

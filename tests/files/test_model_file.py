@@ -47,6 +47,8 @@ MODELS = {
     "pac": lambda: mvset.MinimumVolumeSet(calibration="pac", sigma=0.3, random_state=np.random.RandomState(0)),
     "paper": lambda: mvset.MinimumVolumeSet(calibration="paper", sigma=0.3, random_state=0),
     "pipeline": lambda: make_pipeline(StandardScaler(), mvset.MinimumVolumeSet(sigma=0.3, random_state=0)),
+    "standard": lambda: mvset.MinimumVolumeSet(metric="standard", sigma=0.4, splits=5, random_state=0),
+    "whiten": lambda: mvset.MinimumVolumeSet(metric="whiten", sigma=0.4, splits=5, random_state=0),
     "one-class SVM": lambda: mvset.OneClassSVM(sigma=0.3),
 }
 
@@ -80,6 +82,23 @@ def test_what_is_read_is_what_was_written(name, way, tmp_path):
     assert sets_again.curves_ == sets.curves_
     assert sets_again.mass_band() == sets.mass_band()
     assert sets_again.sets_ == sets.sets_
+
+
+def test_metrics_and_nu_are_read_again(tmp_path):
+    model = mvset.MinimumVolumeSet(metric="whiten", nu=0.6, sigma=[0.3, 0.4], splits=5, random_state=0).fit(X)
+    mvset.save(model, tmp_path / "m")
+    again = mvset.load(tmp_path / "m")
+    assert (again.metric_, again.nu_, again.metric_comparison_) == ("whiten", 0.6, {})
+    assert again.sets_.score.metrics == model.sets_.score.metrics
+    np.testing.assert_array_equal(again.column_scales_, model.column_scales_)
+    np.testing.assert_array_equal(again.dual_coef_, model.dual_coef_)
+
+
+def test_a_damaged_metric_is_refused(tmp_path):
+    mvset.save(mvset.MinimumVolumeSet(metric="standard", sigma=0.4, splits=2, random_state=0).fit(X), tmp_path / "m")
+    rewritten(tmp_path / "m", lambda n, c: c.replace(b'"scales"', b'"mixing"') if n == "schema.json" else c)
+    with pytest.raises(ModelFileError, match="fit again"):
+        mvset.load(tmp_path / "m")
 
 
 def test_detectors_of_others_need_to_be_trusted(tmp_path):
@@ -146,14 +165,15 @@ def test_a_file_of_a_later_version_says_what_to_do(path):
         mvset.load(path)
 
 
-def test_a_file_of_an_earlier_format_says_what_to_do(path):
-    rewritten(path, lambda n, c: json.dumps({"format": 2, "mvset": "0.0.1"}).encode() if n == "mvset.json" else c)
+@pytest.mark.parametrize("earlier", [2, 3])
+def test_a_file_of_an_earlier_format_says_what_to_do(path, earlier):
+    rewritten(path, lambda n, c: json.dumps({"format": earlier, "mvset": "0.0.1"}).encode() if n == "mvset.json" else c)
     with pytest.raises(ModelFileError, match=r"written by mvset 0\.0\.1, whose files .* cannot read: fit again"):
         mvset.load(path)
 
 
 def test_a_file_of_an_earlier_version_loads(path, model):
-    note = json.dumps({"format": 3, "mvset": "0.0.1", "scikit-learn": "1.6"}).encode()
+    note = json.dumps({"format": 4, "mvset": "0.0.1", "scikit-learn": "1.6"}).encode()
     rewritten(path, lambda n, c: note if n == "mvset.json" else c)
     with pytest.warns(ModelFileWarning, match=r"written by mvset 0\.0\.1, and this is .* If it misbehaves, fit again"):
         again = mvset.load(path)
@@ -178,7 +198,7 @@ def test_parts_that_do_not_fit_are_damaged_or_of_other_versions(path):
     rewritten(path, lambda n, c: c[: len(c) // 2] if n.endswith(".npy") else c)
     with pytest.raises(ModelFileError, match=r"is damaged \(.*\): copy it once more, or fit again"):
         mvset.load(path)
-    note = json.dumps({"format": 3, "mvset": mvset.__version__, "scikit-learn": "1.6"}).encode()
+    note = json.dumps({"format": 4, "mvset": mvset.__version__, "scikit-learn": "1.6"}).encode()
     rewritten(path, lambda n, c: note if n == "mvset.json" else c)
     with pytest.raises(
         ModelFileError, match=r"was written with mvset .*1\.6 and cannot be read with mvset .* fit again"

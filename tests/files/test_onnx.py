@@ -112,6 +112,42 @@ def test_labels_near_the_border(table, mode):
     assert (np.abs(score_32 - model.offset_)[label_32 != label] < 1e-6).all()
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("metric", ["standard", "robust", "whiten"])
+def test_graph_and_model_agree_in_a_metric(table, metric, mode, dtype):
+    X = table[0] * np.geomspace(1, 1000, table[0].shape[1]) + 50.0
+    model = sets(sigma=1.5, metric=metric, calibration=mode, mass=0.9).fit(X)
+    wide = X.mean(axis=0) + 3 * np.random.default_rng(0).normal(size=X.shape) * X.std(axis=0)
+    label, _, level = assert_agree(model, np.vstack([X, wide]), dtype)
+    assert set(label) == {-1, 1}
+    assert level.min() < 0.1
+    assert level.max() == 1.0
+
+
+@pytest.mark.parametrize("metric", ["standard", "whiten"])
+def test_in_a_metric_rows_at_the_border_far_away_and_none(table, metric):
+    X = table[0]
+    model = sets(sigma=1.5, metric=metric, mass=0.9).fit(X)
+    assert_agree(model, near_border(model, X, np.random.default_rng(1), n=1000))
+    label, score, level = assert_agree(model, np.repeat([[1e5], [-1e200], [1e307]], X.shape[1], axis=1))
+    assert (label == -1).all()
+    assert (score == 0).all()
+    assert (level == 1).all()
+    assert_agree(model, X[:1])
+    assert [answer.shape for answer in run(model, X[:0])] == [(0,)] * 3
+    label, score, level = run(model, np.vstack([X[:1] + np.inf, X[:1] * np.nan]))
+    np.testing.assert_array_equal(label, -1)
+    np.testing.assert_array_equal(level, 1)
+    np.testing.assert_array_equal(score, [0, np.nan])
+
+
+@pytest.mark.parametrize("metric", ["standard", "whiten"])
+def test_metric_behind_a_scaler(metric):
+    X = two_moons(300, random_state=0) * [1.0, 30.0] + [5.0, -2.0]
+    assert_agree(make_pipeline(RobustScaler(), sets(sigma=0.5, metric=metric)).fit(X), X)
+
+
 def test_rows_far_from_zero(table):
     X, sigma = table[0] + 1e6, table[1]
     assert_agree(sets(sigma=sigma).fit(X), X)

@@ -18,7 +18,7 @@ NAMES = [EVIL, "a & b", "cost in $, or $"]
 def rows():
     """A table whose column names must be escaped; its last rows are far out in the second column."""
     rows = np.random.default_rng(1).normal(size=(300, 3)) * [1.0, 10.0, 100.0]
-    rows[-9:, 1] += 80.0
+    rows[-12:, 1] += 80.0
     return pd.DataFrame(rows, columns=NAMES)
 
 

@@ -8,8 +8,9 @@ import mvset.svm.gram
 import reference
 from mvset.parallel import thread_map
 from mvset.svm.convergence import SolveReport
-from mvset.svm.dual import DualStatus, solve_dual, solve_duals
+from mvset.svm.dual import DualStatus, Solver, solve_dual, solve_duals, solve_in_metrics
 from mvset.svm.gram import gaussian_gram, lazy_gram
+from mvset.svm.metric import Metric
 
 
 def objective(X, alpha, sigma):
@@ -140,11 +141,32 @@ def test_threads_give_the_same_duals():
     X = np.random.default_rng(0).normal(size=(400, 2))
     trains = [random_rows(400, seed) for seed in range(6)]
     gram = gaussian_gram(X, 0.3)
-    settings = {"nu": 0.4, "tol": 1e-3, "max_iter": -1}
-    alone = solve_duals(gram, trains, **settings)
+    solver = Solver(0.4, 1e-3, -1)
+    alone = solve_duals(gram, trains, solver)
     with thread_map(3) as run:
-        together = solve_duals(gram, trains, run=run, **settings)
+        together = solve_duals(gram, trains, solver, run=run)
     for a, b in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(a.alpha, b.alpha)
+
+
+@pytest.mark.parametrize("name", ["standard", "whiten"])
+def test_each_split_is_solved_in_its_own_metric(name):
+    """In each metric the objective is not above LIBSVM's, and a split's own solution is a start that needs no step."""
+    X = np.random.default_rng(0).normal(size=(300, 3)) @ [[1.0, 0.9, 0.0], [0.0, 0.3, 0.0], [0.0, 0.0, 100.0]]
+    trains = [random_rows(300, seed) for seed in range(3)]
+    metrics = [Metric.fitted(name, X[train], X.std(axis=0)) for train in trains]
+    solver = Solver(0.4, 1e-3, -1)
+    duals = solve_in_metrics(X, trains, metrics, 0.9, solver, [None] * 3)
+    for train, metric, dual in zip(trains, metrics, duals, strict=True):
+        theirs, offset = libsvm(metric(X), train, 0.9, 0.4)
+        assert objective(metric(X), dual.alpha, 0.9) <= (1 + 1e-6) * objective(metric(X), theirs, 0.9)
+        assert dual.rho == pytest.approx(offset, rel=1e-3)
+        np.testing.assert_array_equal(np.delete(dual.alpha, train), 0.0)
+    again = solve_in_metrics(X, trains, metrics, 0.9, solver, duals)
+    assert sum(dual.iterations for dual in again) < 0.1 * sum(dual.iterations for dual in duals)
+    with thread_map(3) as run:
+        together = solve_in_metrics(X, trains, metrics, 0.9, solver, [None] * 3, run)
+    for a, b in zip(duals, together, strict=True):
         np.testing.assert_array_equal(a.alpha, b.alpha)
 
 

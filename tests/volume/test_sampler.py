@@ -34,15 +34,23 @@ def test_auto_switches_to_importance_sampling_when_the_box_is_hardly_hit():
 
 def test_auto_adds_points_until_the_effective_sample_size_suffices():
     sample, shape = draw("auto", "ball", 8, 200)
-    assert len(sample.points) in (400, 800, 1600)
+    assert 400 <= len(sample.points) <= 1600
     assert effective_sample_size(sample, shape.contains) >= SUFFICIENT
     assert len(draw("importance", "ball", 8, 200)[0].points) == 200
 
 
-def test_auto_stops_at_eight_times_the_points():
+@pytest.mark.parametrize(("n_points", "give_up", "factor"), [(20, False, 8), (20, True, 1), (2000, False, 1)])
+def test_auto_takes_at_most_eight_times_the_points_and_may_give_up_if_those_are_too_few(n_points, give_up, factor):
+    X, shape = closed_form("ball", 8, 0)
+    sample = VolumeSampler("auto", X, n_points, np.random.RandomState(0)).draw(shape.contains, give_up=give_up)
+    assert len(sample.points) == factor * n_points
+
+
+def test_auto_adds_no_points_for_a_set_that_none_hits():
     X, _ = closed_form("ball", 4, 0)
     nothing = lambda points: np.zeros(len(points), bool)  # noqa: E731
-    assert len(VolumeSampler("auto", X, 50, np.random.RandomState(0)).draw(nothing).points) == 400
+    sampler = VolumeSampler("auto", X, 50, np.random.RandomState(0))
+    assert len(sampler.draw(nothing, give_up=True).points) == 50
 
 
 def test_a_preliminary_sample_has_a_share_of_the_points():

@@ -48,6 +48,10 @@ class Selection(ArrayValue):
         Standard errors: of the difference to the least value over splits, or of the area over sample points.
     eligible : ndarray of bool of shape (n_candidates,)
         Whether each candidate meets the paper's condition on ν; the others do not compete.
+    nus : ndarray of shape (n_candidates,)
+        ν of each candidate.
+    stopped_by_nu : bool
+        Whether a narrower bandwidth may be better that fails the condition on ν.
 
     Examples
     --------
@@ -68,6 +72,17 @@ class Selection(ArrayValue):
     values: Array = field(repr=False)
     errors: Array = field(repr=False)
     eligible: NDArray[np.bool_] = field(repr=False)
+    nus: Array = field(repr=False)
+
+    @property
+    def stopped_by_nu(self) -> bool:
+        """Whether the narrowest candidate that meets the condition on ν is the best, by more than the error."""
+        if self.eligible.all() or self.eligible.sum() < 2 or self.quantity != "log volume":
+            return False
+        narrowest, beside = np.flatnonzero(self.eligible)[:2]
+        best = np.min(self.values[self.eligible])
+        finite = np.isfinite(self.values[[narrowest, beside]]).all()
+        return bool(finite and self.values[narrowest] == best and self.values[beside] - best > self.errors[beside])
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ class MassVolumeCurve(ArrayValue):
 class BandwidthCurve(MassVolumeCurve):
     """The mass-volume curve of one bandwidth.
 
-    Of the curves of one fit, that of the chosen bandwidth is computed in float64 and the others in float32.
+    Offsets and volumes are computed in float32, which is enough to compare bandwidths.
 
     Attributes
     ----------

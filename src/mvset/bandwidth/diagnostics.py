@@ -12,14 +12,17 @@ from mvset.exceptions import BandwidthEdgeWarning, BandwidthWarning, MvsetWarnin
 from mvset.volume.reliability import more_points, unreliable
 from mvset.volume.sampler import SUFFICIENT
 
+_SAME_VOLUME = 0.005  # difference of log volumes that is too small for a wider search
 
-def warn_about_bandwidth(nu: float, curve: BandwidthCurve, selection: Selection) -> None:
+
+def warn_about_bandwidth(curve: BandwidthCurve, selection: Selection) -> None:
     """Say the one thing that most limits the choice; `curve` is that of the bandwidth chosen."""
     checks: tuple[tuple[str, type[MvsetWarning]], ...] = (
         (_all_inside(curve, selection), BandwidthWarning),
-        (_nu_too_small(nu, curve), BandwidthWarning),
+        (_nu_too_small(_nu(curve, selection), curve), BandwidthWarning),
         (_too_few_points(curve, selection), VolumeWarning),
         (_least_on_edge(curve, selection), BandwidthEdgeWarning),
+        (_stopped_by_nu(curve, selection), BandwidthEdgeWarning),
     )
     for advice, category in checks:
         if advice:
@@ -32,6 +35,10 @@ def warn_if_on_edge(sigma: float, sigmas: Sequence[float]) -> None:
     advice = _on_edge(sigma, sigmas)
     if advice:
         warn(advice, BandwidthEdgeWarning)
+
+
+def _nu(curve: BandwidthCurve, selection: Selection) -> float:
+    return float(selection.nus[selection.sigmas == curve.sigma][0])
 
 
 def _all_inside(curve: BandwidthCurve, selection: Selection) -> str:
@@ -81,9 +88,18 @@ def _least_on_edge(curve: BandwidthCurve, selection: Selection) -> str:
     beside = 1 if curve.sigma == selection.sigmas[0] else -2
     if len(selection.sigmas) > 2 and np.isfinite(selection.values[beside]):
         behind = selection.values[beside] - np.min(selection.values[np.isfinite(selection.values)])
-        if behind <= selection.errors[beside]:
+        if behind <= max(selection.errors[beside], _SAME_VOLUME):
             return ""
     return _on_edge(curve.sigma, selection.sigmas.tolist())
+
+
+def _stopped_by_nu(curve: BandwidthCurve, selection: Selection) -> str:
+    if not selection.stopped_by_nu:
+        return ""
+    return (
+        f"The best bandwidth, sigma={curve.sigma:.4g}, is the narrowest that nu={_nu(curve, selection):g} allows: sets "
+        "may be smaller with a larger nu."
+    )
 
 
 def _on_edge(sigma: float, sigmas: Sequence[float]) -> str:

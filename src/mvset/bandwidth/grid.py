@@ -14,8 +14,8 @@ _EXTENSION = 4  # candidates added at an edge, per round
 _MAX_ROUNDS = 4  # an edge moves by at most a factor RATIO ** 16 = 40
 
 
-def bandwidth_grid(X: NDArray[np.float64], rng: np.random.RandomState) -> NDArray[np.float64]:
-    """Geometric grid from the nearest-neighbour scale of the rows to their global scale, widest first.
+def bandwidth_grid(X: NDArray[np.float64], rng: np.random.RandomState, widest: float = np.inf) -> NDArray[np.float64]:
+    """Geometric grid from the nearest-neighbour scale of the rows to their global scale or `widest`, widest first.
 
     Below the former no kernel reaches another row, above the latter every kernel covers all rows. Duplicate rows are
     left out: they say nothing about scale.
@@ -34,7 +34,13 @@ def bandwidth_grid(X: NDArray[np.float64], rng: np.random.RandomState) -> NDArra
             f"median distance to the nearest neighbour {local_scale:.3g}. Rescale them, e.g. with StandardScaler."
         )
     steps = max(1, int(np.ceil(np.log(global_scale / local_scale) / np.log(RATIO))))
-    return np.asarray(global_scale * RATIO ** -np.arange(steps + 1.0))
+    grid = global_scale * RATIO ** -np.arange(steps + 1.0)
+    return np.asarray(grid[(grid <= widest) | (grid == grid[-1])])
+
+
+def narrower_bandwidths(sigma: float) -> NDArray[np.float64]:
+    """The next candidates narrower than a bandwidth."""
+    return np.asarray(sigma * RATIO ** -np.arange(1, _EXTENSION + 1))
 
 
 def extend_grid(sigmas: Sequence[float], best: int, rounds: int) -> NDArray[np.float64]:
@@ -46,5 +52,5 @@ def extend_grid(sigmas: Sequence[float], best: int, rounds: int) -> NDArray[np.f
     if rounds < _MAX_ROUNDS and best == len(sigmas) - 1:
         return np.asarray(sigmas[-1] * RATIO**steps)
     if rounds < _MAX_ROUNDS and best == 0:
-        return np.asarray(sigmas[0] * RATIO**-steps)
+        return narrower_bandwidths(sigmas[0])
     return np.empty(0)

@@ -10,34 +10,30 @@ from numpy.typing import NDArray
 
 from mvset.bandwidth.choice import RULES, Choice, Selection, SelectionRule, eligible_bandwidths, meets_nu_condition
 from mvset.bandwidth.curves import BandwidthCurve, bandwidth_curve
-from mvset.bandwidth.grid import extend_grid
+from mvset.bandwidth.grid import extend_grid, narrower_bandwidths
 from mvset.calibration.aggregation import aggregate, held_out_scores, split_weights
 from mvset.calibration.offsets import offset_at, offsets_by_rank
-from mvset.calibration.splits import Split
+from mvset.calibration.splits import Split, subsample
 from mvset.parallel import Map
 from mvset.progress import report_progress
 from mvset.svm.convergence import SolveReport
-from mvset.svm.dual import Dual, solve_duals
+from mvset.svm.dual import Dual, Solver, solve_duals, solve_in_metrics
 from mvset.svm.expansion import KernelExpansion
 from mvset.svm.gram import gaussian_gram
+from mvset.svm.metric import Metric, MetricName
+from mvset.svm.metric_expansion import MetricExpansion
 from mvset.volume.importance import Membership
-from mvset.volume.measure import VolumeSample
+from mvset.volume.measure import VolumeSample, thinned
 from mvset.volume.sampler import SUFFICIENT, VolumeSampler
 
 Array = NDArray[np.float64]
 
 _PILOT_SHARE = 0.1  # share of the points in a first sample, which tells for which set to draw all of them
 _SUBSET_SIZE = 5  # columns: the largest number at which the volumes of sets of any shape are measured well
-_N_SUBSETS = 20
-
-
-@dataclass(frozen=True)
-class Solver:
-    """Parameters of the one-class SVM."""
-
-    nu: float
-    tol: float
-    max_iter: int
+_N_SUBSETS = 10
+_SUBSET_ROWS = 500  # their bandwidths are compared on so many rows, drawn anew for each subset
+_SUBSET_SPLITS = 5
+_SUBSET_POINTS = 4  # of the points, one in so many
 
 
 @dataclass(frozen=True)
@@ -48,7 +44,8 @@ class Candidate:
     kernels from zero.
     """
 
-    function: KernelExpansion
+    nu: float
+    function: KernelExpansion | MetricExpansion
     offsets: Array
     split_offsets: Array  # by split
     duals: list[Dual]
@@ -95,8 +92,14 @@ class BandwidthSearch:
         run: Map = map,
         verbose: bool | int = False,
         of_paper: bool = False,
+        metric: MetricName | None = None,
+        larger_nus: Sequence[float] = (),
     ) -> None:
         self.X = X
+        self.larger_nus = larger_nus
+        self.metric = metric
+        self.metrics = [] if metric is None else [Metric.fitted(metric, X, X.std(axis=0))]
+        self.mapped = self.metrics[0](X) if self.metrics else X
         self.splits = splits
         self.masses = masses
         self.sampler = sampler
@@ -131,48 +134,53 @@ class BandwidthSearch:
             self.choice.values,
             self.choice.errors,
             np.array([meets_nu_condition(c.report.training_mass, self.masses) for c in self.candidates], dtype=bool),
+            np.array([candidate.nu for candidate in self.candidates]),
         )
 
     def search(self, sigmas: Array, *, extensible: bool) -> None:
         """Find the best of the candidates.
 
-        An extensible grid ends where candidates fail the condition on ν, and grows if the best one is on its edge.
+        An extensible grid ends where candidates fail the condition on ν, and grows if the best one is on its edge: with
+        the next larger ν if the condition is the edge.
         """
-        rounds = 0
+        rounds, nu = 0, self.solver.nu
         while len(sigmas):
-            self.solve(sigmas, stop_at_failure=extensible)
-            self.measure()
-            grows = extensible and self.criterion != "middle"
+            self.solve(sigmas, nu, stop_at_failure=extensible)
+            if rounds == 0 or not self._sample_is_too_small:
+                self.measure()
+            if not extensible or (self.criterion == "middle" and not self._sample_is_too_small):
+                break
             grid = [candidate.sigma for candidate in self.candidates]
-            sigmas = extend_grid(grid, self.choice.best, rounds) if grows else np.empty(0)
+            # Where volumes do not tell, the grid goes on to the condition on ν.
+            sigmas = extend_grid(grid, 0 if self._sample_is_too_small else self.choice.best, rounds)
+            if self._sample_is_too_small and not self._narrowest_meets_nu:
+                sigmas = np.empty(0)
+            if not len(sigmas) and self._is_stopped_by_nu and nu < self.largest_nu:
+                nu = min(larger for larger in self.larger_nus if larger > nu)
+                sigmas = self._leave_out_failures()
             rounds += 1
         if self._sample_is_too_small:
+            self._choose()
             self._choose_on_feature_subsets()
 
-    def solve(self, sigmas: Array, *, stop_at_failure: bool = False) -> None:
+    def solve(self, sigmas: Array, nu: float, *, stop_at_failure: bool = False) -> None:
         """Solve every split at each bandwidth, from wide to narrow: each solution starts from the one before."""
         gram = duals = None
         trains = [split.train for split in self.splits]
+        solver = replace(self.solver, nu=nu)
         for sigma in report_progress(np.sort(sigmas)[::-1].tolist(), self.verbose):
-            gram = gaussian_gram(self.X, sigma, self.run, recycle=gram)
-            duals = solve_duals(
-                gram,
-                trains,
-                nu=self.solver.nu,
-                tol=self.solver.tol,
-                max_iter=self.solver.max_iter,
-                starts=duals,
-                run=self.run,
-            )
+            gram = gaussian_gram(self.mapped, sigma, self.run, recycle=gram)
+            duals = solve_duals(gram, trains, solver, starts=duals, run=self.run)
             weights = split_weights(duals, equal=self.of_paper)
-            scores = held_out_scores(self.X, self.splits, duals, weights, sigma, self.run, single_precision=True)
+            scores = held_out_scores(self.X, self.splits, duals, weights, sigma, run=self.run, single_precision=True)
             by_split = split_offsets(scores, self.masses)
             # The scores of all rows pooled would be as robust as the median, but they calibrate the set in the end: the
             # bandwidth whose pooled scores are high by chance would be chosen, and its set hold too little.
             offsets = by_split.mean(axis=0) if self.of_paper else np.median(by_split, axis=0)
             self.candidates.append(
                 Candidate(
-                    aggregate(self.X, duals, weights, sigma, single_precision=True),
+                    nu,
+                    aggregate(self.X, duals, weights, sigma, self.metrics, single_precision=True),
                     offsets,
                     by_split,
                     [dual.compact() for dual in duals],
@@ -183,15 +191,29 @@ class BandwidthSearch:
                 break  # narrower ones fail the condition on ν all the more
         self.candidates.sort(key=lambda candidate: candidate.sigma)
 
-    def solve_splits(self, splits: Sequence[Split], sigma: float) -> list[Dual]:
-        """Solve further splits at one bandwidth."""
-        if not splits:
+    def split_metrics(self, splits: Sequence[Split]) -> list[Metric]:
+        """The metric of each split, fitted to its training rows; none without a metric."""
+        if self.metric is None:
             return []
-        gram = gaussian_gram(self.X, sigma, self.run)
-        solver = self.solver
+        deviations = self.X.std(axis=0)
+        return [Metric.fitted(self.metric, self.X[split.train], deviations) for split in splits]
+
+    def solve_splits(self, splits: Sequence[Split], metrics: Sequence[Metric]) -> list[Dual]:
+        """Solve splits at the bandwidth chosen, each in its own metric if there are any.
+
+        The first splits are those of the search.
+        """
+        solved, sigma, solver = self.best.duals, self.best.sigma, replace(self.solver, nu=self.best.nu)
         trains = [split.train for split in splits]
-        duals = solve_duals(gram, trains, nu=solver.nu, tol=solver.tol, max_iter=solver.max_iter, run=self.run)
-        return [dual.compact() for dual in duals]
+        if metrics:
+            starts = [*solved, *[None] * (len(splits) - len(solved))]
+            duals = solve_in_metrics(self.X, trains, metrics, sigma, solver, starts, self.run)
+            return [dual.compact() for dual in duals]
+        further = trains[len(solved) :]
+        if not further:
+            return solved
+        gram = gaussian_gram(self.mapped, sigma, self.run)
+        return solved + [dual.compact() for dual in solve_duals(gram, further, solver, run=self.run)]
 
     def measure(self) -> None:
         """Measure the sets of all candidates on common points, and choose.
@@ -212,7 +234,7 @@ class BandwidthSearch:
             self._choose()
 
     def _draw(self, candidate: Candidate, share: float = 1.0) -> None:
-        self.sample = self.sampler.draw(candidate.largest_set(self.run), share)
+        self.sample = self.sampler.draw(candidate.largest_set(self.run), share, give_up=self._can_fall_back)
         self.scores = {}
 
     def _choose(self) -> None:
@@ -248,17 +270,28 @@ class BandwidthSearch:
         evaluate the quality of unsupervised anomaly detection algorithms?", 2016, averages over subsets in this way to
         compare detectors.
         """
-        n_columns, rng = self.X.shape[1], self.sampler.rng
-        sigmas = np.array([candidate.sigma for candidate in self.candidates])
+        (n_rows, n_columns), rng = self.X.shape, self.sampler.rng
+        sigmas, nus = np.array([(candidate.sigma, candidate.nu) for candidate in self.candidates]).T
         shrink = np.sqrt(_SUBSET_SIZE / n_columns)
         subsets = []
         for _ in range(_N_SUBSETS):
-            part = np.ascontiguousarray(self.X[:, rng.choice(n_columns, _SUBSET_SIZE, replace=False)])
-            sampler = VolumeSampler("auto", part, self.sampler.n_points, rng)
+            rows, splits = subsample(self.splits[:_SUBSET_SPLITS], n_rows, _SUBSET_ROWS, rng)
+            varying = np.flatnonzero(np.ptp(self.X[rows], axis=0))
+            columns = rng.permutation(varying)[:_SUBSET_SIZE]
+            part = np.ascontiguousarray(self.X[np.ix_(rows, columns)])
+            sampler = VolumeSampler("auto", part, max(1, self.sampler.n_points // _SUBSET_POINTS), rng)
             search = BandwidthSearch(
-                part, self.splits, self.masses, sampler, self.solver, run=self.run, of_paper=self.of_paper
+                part,
+                splits,
+                self.masses,
+                sampler,
+                self.solver,
+                run=self.run,
+                of_paper=self.of_paper,
+                metric=self.metric,
             )
-            search.solve(shrink * sigmas)
+            for nu in np.unique(nus):
+                search.solve(shrink * sigmas[nus == nu], nu)
             search.measure()
             subsets.append(search.curves)
         averaged = [
@@ -271,6 +304,7 @@ class BandwidthSearch:
         ]
         self.choice = RULES[self.rule](averaged, self._n_independent_splits, False)
         self.criterion = "feature subsets"
+        self.sample = thinned(self.sample, self.sampler.n_points)  # more points do not make volumes reliable
         self.reason = (
             f"Of {len(sigmas)} bandwidths, the widest whose sets are as small as the smallest in the mean over "
             f"{_N_SUBSETS} random subsets of {_SUBSET_SIZE} columns: in all columns the effective sample size is "
@@ -283,8 +317,12 @@ class BandwidthSearch:
 
         The rule of the paper has no fallback.
         """
+        return self._can_fall_back and self._effective_sample_size < SUFFICIENT
+
+    @property
+    def _can_fall_back(self) -> bool:
         automatic = self.sampler.method == "auto" and len(self.candidates) > 1 and self.rule == "log_volume"
-        return automatic and self._effective_sample_size < SUFFICIENT and self.X.shape[1] > _SUBSET_SIZE
+        return automatic and self.X.shape[1] > _SUBSET_SIZE
 
     @property
     def _effective_sample_size(self) -> float:
@@ -296,6 +334,30 @@ class BandwidthSearch:
     def _n_independent_splits(self) -> float:
         """Number of splits, up to one round over all rows: more hold out the same rows again."""
         return min(len(self.splits), len(self.X) / float(np.mean([len(split.held_out) for split in self.splits])))
+
+    @property
+    def largest_nu(self) -> float:
+        """The largest ν to try."""
+        return max([self.solver.nu, *self.larger_nus])
+
+    @property
+    def _is_stopped_by_nu(self) -> bool:
+        """Whether the best bandwidth is the narrowest that meets the condition on ν, or volumes do not tell."""
+        if self._narrowest_meets_nu:
+            return False
+        met = [meets_nu_condition(candidate.report.training_mass, self.masses) for candidate in self.candidates]
+        return any(met) and (self._sample_is_too_small or self.choice.best == met.index(True))
+
+    @property
+    def _narrowest_meets_nu(self) -> bool:
+        return meets_nu_condition(self.candidates[0].report.training_mass, self.masses)
+
+    def _leave_out_failures(self) -> Array:
+        """Leave out the bandwidths that fail the condition on ν; these and narrower ones, to be tried with another."""
+        self.candidates = [c for c in self.candidates if meets_nu_condition(c.report.training_mass, self.masses)]
+        left = {candidate.sigma for candidate in self.candidates}
+        self.scores = {sigma: scores for sigma, scores in self.scores.items() if sigma in left}
+        return narrower_bandwidths(self.candidates[0].sigma)
 
     def _last_fails(self) -> bool:
         """Whether the last candidate fails the condition on ν where an earlier one met it."""

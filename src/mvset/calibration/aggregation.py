@@ -19,6 +19,8 @@ from mvset.calibration.splits import Split
 from mvset.parallel import Map
 from mvset.svm.dual import Dual
 from mvset.svm.expansion import KernelExpansion, kernel_expansion
+from mvset.svm.metric import Metric
+from mvset.svm.metric_expansion import MetricExpansion, metric_expansion
 
 Array = NDArray[np.float64]
 
@@ -37,11 +39,20 @@ def split_weights(duals: Sequence[Dual], *, equal: bool = False) -> Array:
 
 
 def aggregate(
-    X: Array, duals: Sequence[Dual], weights: Array, sigma: float, *, single_precision: bool = False
-) -> KernelExpansion:
-    """Weighted mean of the solution functions of all splits."""
-    coefficients = np.mean([w * dual.coefficients for w, dual in zip(weights, duals, strict=True)], axis=0)
-    return kernel_expansion(X, coefficients, sigma, single_precision=single_precision)
+    X: Array,
+    duals: Sequence[Dual],
+    weights: Array,
+    sigma: float,
+    metrics: Sequence[Metric] = (),
+    *,
+    single_precision: bool = False,
+) -> KernelExpansion | MetricExpansion:
+    """Weighted mean of the solution functions of all splits; `metrics` are none, one for all, or one for each."""
+    weighted = [w * dual.coefficients for w, dual in zip(weights, duals, strict=True)]
+    if not metrics:
+        return kernel_expansion(X, np.mean(weighted, axis=0), sigma, single_precision=single_precision)
+    coefficients = np.mean(weighted, axis=0, keepdims=True) if len(metrics) == 1 else np.array(weighted) / len(duals)
+    return metric_expansion(X, coefficients, sigma, list(metrics), single_precision=single_precision)
 
 
 def mean_offsets(split_scores: Sequence[Array]) -> Array:
@@ -59,6 +70,7 @@ def held_out_scores(
     duals: Sequence[Dual],
     weights: Array,
     sigma: float,
+    metrics: Sequence[Metric] = (),
     run: Map = map,
     *,
     single_precision: bool = False,
@@ -69,14 +81,16 @@ def held_out_scores(
     In single precision the solver has them already: its gradient.
     """
 
-    def scores(split: Split, dual: Dual, weight: float) -> Array:
+    def scores(split: Split, dual: Dual, weight: float, metric: Metric | None) -> Array:
         total = dual.alpha.sum(dtype=np.float64)
         if single_precision:
             values = dual.gradient[split.held_out] / total
         else:
-            values = kernel_expansion(X, dual.coefficients, sigma)(X[split.held_out])
+            rows = X if metric is None else metric(X - X.mean(axis=0))
+            values = kernel_expansion(rows, dual.coefficients, sigma)(rows[split.held_out])
         if single_precision or drop_negligible:
             values = np.where(total * values > NEGLIGIBLE_SCORE * dual.rho, values, 0.0)
         return np.asarray(weight * values)
 
-    return list(run(scores, splits, duals, weights.tolist()))
+    each = metrics if len(metrics) == len(splits) else [metrics[0] if metrics else None] * len(splits)
+    return list(run(scores, splits, duals, weights.tolist(), each))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -18,7 +19,7 @@ N_BLOCKS = 10  # contiguous blocks of rows in time order
 _MAX_GAP = 20  # the gap is at most this share of the rows: four of them around two blocks leave 60 % to train on
 # More splits bring the rows held out, scored by a fifth of the models, closer to new rows, scored by all. That matters
 # for few rows, where it costs little.
-_MIN_SPLITS, _MAX_SPLITS, _SPLIT_ROWS = 10, 50, 50_000
+_MIN_SPLITS, _MAX_SPLITS, _SPLIT_ROWS = 10, 50, 10_000
 
 
 @dataclass(frozen=True)
@@ -210,6 +211,22 @@ def random_splits(n_rows: int, n_splits: int, test_size: float, rng: np.random.R
         )
     rows = np.arange(n_rows)
     return [Split(np.setdiff1d(rows, held_out), held_out) for held_out in _balanced(n_rows, n_splits, test_size, rng)]
+
+
+def subsample(
+    splits: Sequence[Split], n_rows: int, size: int, rng: np.random.RandomState
+) -> tuple[Indices, list[Split]]:
+    """Random rows, at most `size`, and the parts of the splits in these rows.
+
+    If a split would lose all rows on one side, all rows are kept.
+    """
+    rows = np.sort(rng.permutation(n_rows)[:size])
+    parts = [
+        Split(*(np.searchsorted(rows, np.intersect1d(side, rows)) for side in (split.train, split.held_out)))
+        for split in splits
+    ]
+    usable = all(len(part.train) > 1 and len(part.held_out) for part in parts)
+    return (rows, parts) if usable else (np.arange(n_rows), list(splits))
 
 
 def _balanced(n_rows: int, n_splits: int, share: float, rng: np.random.RandomState) -> list[Indices]:

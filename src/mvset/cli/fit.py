@@ -66,8 +66,8 @@ def fit_command(
 ) -> None:
     """Fit a model to a table of normal behaviour and write it to a file.
 
-    Columns are standardised. The bandwidth is chosen to make the sets small. The offset is set on held-out rows, so
-    that the requested share of new normal rows falls inside.
+    Columns may have any units, and be correlated. Metric and bandwidth are chosen to make the sets small. The offset is
+    set on held-out rows, so that the requested share of new normal rows falls inside.
 
     For example:
 

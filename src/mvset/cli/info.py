@@ -44,6 +44,8 @@ def json_summary(model: Any) -> dict[str, Any]:
         "calibration_rows": interval.n_rows,
         "effective_rows": interval.effective_rows,
         "groups": None if sets.groups is None else sets.groups.labels,
+        "metric": model.estimator.metric_,
+        "nu": model.estimator.nu_,
         "sigma": model.estimator.sigma_,
         "offset": sets.offset(),
         "volume": volume.value,
@@ -65,6 +67,7 @@ def text_summary(model: Any) -> dict[str, str]:
         "mass": f"{sets.mass:g}, calibration {sets.guarantee.mode!r}",
         "realised": f"{interval}{counted if interval.effective_rows < _MANY * interval.n_rows else ''}",
         **groups,
+        "metric": f"{model.estimator.metric_ or 'none'}, nu {model.estimator.nu_:g}",
         "sigma": f"{model.estimator.sigma_:.4g}{units}",
         "volume": f"{sets.volume()}{units}",
     }

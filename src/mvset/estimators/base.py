@@ -291,6 +291,5 @@ def measured_sets(
         volume_sample=sample,
         sample_scores=score(sample.points),
     )
-    size = sets.volume(masses[-1]).effective_sample_size
-    warn_if_unreliable(size, sample, f"the set of mass {masses[-1]:.3g}", "n_volume_points")
+    warn_if_unreliable(sets.volume(masses[-1]), sample, f"the set of mass {masses[-1]:.3g}", "n_volume_points")
     return sets

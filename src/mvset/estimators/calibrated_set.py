@@ -22,7 +22,7 @@ from mvset.estimators.inference_estimator import InferenceEstimator
 from mvset.metrics.detectors import InputFormat, check_row_by_row, input_format, score_function
 from mvset.parallel import Map
 from mvset.validation import check_extent, checked_labels, validated_rows, warn_if_constant
-from mvset.volume.sampler import VOLUME_METHODS, VolumeMethod, VolumeSampler
+from mvset.volume.sampler import INDEPENDENT_DRAWS, VOLUME_METHODS, VolumeMethod, VolumeSampler
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ class CalibratedSet(MetaEstimatorMixin, InferenceEstimator):
             self.mass,
             calibration,
             ConstantColumns.of(X),
-            VolumeSampler(self.volume_method, X, self.n_volume_points, rng),
+            VolumeSampler(self.volume_method, X, self.n_volume_points, rng, INDEPENDENT_DRAWS),
         )
         return self
 

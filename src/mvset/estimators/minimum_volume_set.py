@@ -6,6 +6,7 @@ rank, `calibration/offsets.py`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, Literal, cast
 
@@ -20,7 +21,8 @@ from mvset.bandwidth.choice import RULES, SelectionRule
 from mvset.bandwidth.curves import mass_grid
 from mvset.bandwidth.diagnostics import warn_about_bandwidth
 from mvset.bandwidth.grid import bandwidth_grid
-from mvset.bandwidth.search import BandwidthSearch, Solver
+from mvset.bandwidth.race import race
+from mvset.bandwidth.search import BandwidthSearch
 from mvset.calibration.aggregation import aggregate, held_out_scores, split_weights
 from mvset.calibration.calibration import Calibration, HeldOut, warn_if_dependent
 from mvset.calibration.constant_columns import ConstantColumns
@@ -30,18 +32,26 @@ from mvset.calibration.guarantees import CALIBRATION_MODES, CalibrationMode, Gua
 from mvset.calibration.splits import (
     Indices,
     RandomSplitting,
+    Split,
     Splitting,
     splitting,
     warn_if_unresolved,
 )
 from mvset.estimators.inference_estimator import InferenceEstimator
 from mvset.explanation import displacement
-from mvset.parallel import thread_map
+from mvset.parallel import Map, thread_map
 from mvset.svm.convergence import SolveReport, warn_if_unconverged
+from mvset.svm.dual import Solver
 from mvset.svm.expansion import KernelExpansion
+from mvset.svm.metric import METRICS, MetricName
+from mvset.svm.metric_expansion import MetricExpansion
 from mvset.validation import candidate_sigmas, check_extent, check_spread, checked_labels, validated_rows
 from mvset.volume.sampler import VOLUME_METHODS, VolumeMethod, VolumeSampler
 
+_METRICS: tuple[MetricName, ...] = ("standard", "whiten")  # the first if volumes do not tell
+_NUS = (0.4, 0.7, 0.9)  # the paper's, and larger ones for narrower bandwidths
+_NU_ROWS = 200  # fewer rows do not tell whether a narrower bandwidth is better, or only seems so
+_WIDER = 1.6  # than the best bandwidth of a race of few rows: so far the search for that of all rows reaches at first
 _SEARCH_SPLITS = 10  # splits that choose the bandwidth, of those that splits="auto" makes
 
 
@@ -55,25 +65,32 @@ class MinimumVolumeSet(InferenceEstimator):
     with ``selection="area"``, the one of the least area under the mass-volume curve, as in the paper. The same fit
     gives nested sets for every other mass.
 
-    Standardise columns of different units first: one bandwidth serves all columns. Rows must be exchangeable, or their
-    order (`time_order`) or groups (`fit(X, groups=...)`) be given.
+    Columns may have any units, and be correlated: see `metric`. Rows must be exchangeable, or their order
+    (`time_order`) or groups (`fit(X, groups=...)`) be given.
 
     Parameters
     ----------
     mass : float, default=0.95
         Share α of the distribution that the set shall hold, in (0, 1). New rows are flagged at a rate of ``1 - mass``,
         or less where more is guaranteed.
-    nu : float, default=0.4
+    nu : "auto" or float, default="auto"
         ν of the one-class SVM, in (0, 1]. It bounds the share of training rows outside the *unshifted* set, which must
-        exceed ``1 - mass + mass_margin``; it does not set the mass. A warning says when to raise it.
+        exceed ``1 - mass + mass_margin``; it does not set the mass. "auto" is the paper's 0.4, and 0.7 or 0.9 for
+        automatic bandwidths so narrow that they need it, from 200 rows on. A warning says when to raise it.
     sigma : "auto", float or array-like of float, default="auto"
         Bandwidth σ of the kernel :math:`\exp(-|x-y|^2 / 2\sigma^2)`. "auto" tries a grid from the global scale of the
         rows down to their nearest-neighbour scale, or to where bandwidths get too narrow to describe the masses asked
         for, and extends it when the best value sits on its edge; an array gives the candidates; a number is taken as it
-        is.
+        is. In the units of the columns, or of the metric if one is given.
+    metric : {"auto", "standard", "robust", "whiten"} or None, default="auto"
+        The linear map of the columns after which distances are taken: "standard" divides them by their standard
+        deviations, "robust" by their interquartile ranges, "whiten" also removes their correlations, shrunk by the rule
+        of Ledoit and Wolf. It is fitted in each split to its training rows only, so that the mass stays true; a scaler
+        in front of the estimator is not needed. "auto" takes the one of the smallest sets, with a penalty for the
+        correlations; None leaves the columns as they are, as does "auto" when bandwidths are given.
     splits : "auto", int or splitter of scikit-learn, default="auto"
-        The splits whose models are averaged, or their number B. "auto" makes 50 up to 1000 rows and fewer beyond, down
-        to 10 from 5000 rows on; the first ten choose the bandwidth. 1 gives the paper's first algorithm.
+        The splits whose models are averaged, or their number B. "auto" makes 50 up to 200 rows and fewer beyond, down
+        to 10 from 1000 rows on; the first ten choose the bandwidth. 1 gives the paper's first algorithm.
     test_size : float, default=0.2
         Share of the rows held out in each split to set the offset; a splitter has its own.
     time_order : bool, default=False
@@ -122,14 +139,24 @@ class MinimumVolumeSet(InferenceEstimator):
 
     Attributes
     ----------
+    metric_ : str or None
+        The metric chosen.
+    metric_comparison_ : dict
+        Mean log volume of the smallest sets in each metric, relative to that in the first, with the penalty for
+        correlations; empty if there was no choice.
+    nu_ : float
+        The ν chosen.
     sigma_ : float
-        The bandwidth chosen.
+        The bandwidth chosen, in units of the metric.
+    column_scales_ : ndarray of shape (n_features_in_,)
+        Unit of distance of each column in the metric: one without a metric; its standard deviation or interquartile
+        range; with "whiten" the scale on which it varies given all other columns. The mean over the splits.
     offset_ : float
         Offset of the set of mass `mass`: ``decision_function = score_samples - offset_``.
     support_vectors_ : ndarray of shape (n_SV, n_features)
         Rows with a non-zero weight in at least one split.
-    dual_coef_ : ndarray of shape (1, n_SV)
-        Their weights; they sum to one.
+    dual_coef_ : ndarray of shape (n_metrics, n_SV)
+        Their weights: one row, which sums to one, without a metric; else one for the metric of each split.
     volume_ : VolumeEstimate
         Volume of the set of mass `mass`, with its standard error.
     effective_sample_size_ : float
@@ -186,8 +213,9 @@ class MinimumVolumeSet(InferenceEstimator):
 
     _parameter_constraints: dict[str, list[Any]] = {
         "mass": [Interval(Real, 0, 1, closed="neither")],
-        "nu": [Interval(Real, 0, 1, closed="right")],
+        "nu": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="right")],
         "sigma": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither"), "array-like"],
+        "metric": [StrOptions({"auto", *METRICS}), None],
         "splits": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), HasMethods("split")],
         "test_size": [Interval(Real, 0, 1, closed="neither")],
         "time_order": ["boolean"],
@@ -210,8 +238,9 @@ class MinimumVolumeSet(InferenceEstimator):
         self,
         mass: float = 0.95,
         *,
-        nu: float = 0.4,
+        nu: float | Literal["auto"] = "auto",
         sigma: float | ArrayLike | Literal["auto"] = "auto",
+        metric: Literal["auto"] | MetricName | None = "auto",
         splits: Any = "auto",
         test_size: float = 0.2,
         time_order: bool = False,
@@ -232,6 +261,7 @@ class MinimumVolumeSet(InferenceEstimator):
         self.mass = mass
         self.nu = nu
         self.sigma = sigma
+        self.metric = metric
         self.splits = splits
         self.test_size = test_size
         self.time_order = time_order
@@ -283,7 +313,8 @@ class MinimumVolumeSet(InferenceEstimator):
         0.3
         """
         X = validated_rows(self, X, reset=True)
-        check_spread(self, X)
+        given = not isinstance(self.sigma, str)
+        check_spread(self, X, one_scale=self.metric is None or (self.metric == "auto" and given))
         groups, by = (
             None if each is None else checked_labels(each, len(X), name)
             for each, name in ((groups, "groups"), (by, "by"))
@@ -300,20 +331,15 @@ class MinimumVolumeSet(InferenceEstimator):
         splits = rule.splits(rows, rng)
         searched = splits[:_SEARCH_SPLITS] if isinstance(self.splits, str) else splits
         masses = mass_grid(self.mass, self.mass_margin, self.n_masses)
-        sampler = VolumeSampler(self.volume_method, X, self.n_volume_points, rng)
-        automatic = isinstance(self.sigma, str)
-        sigmas = bandwidth_grid(X, rng) if automatic else candidate_sigmas(self.sigma)
-        solver = Solver(self.nu, self.tol, self.max_iter)
         with thread_map(self.n_jobs) as run:
             # Fig. 3: for every bandwidth and split the dual and the offsets; the mass-volume curves; σ_opt.
-            search = BandwidthSearch(X, searched, masses, sampler, solver, self.selection, run, self.verbose, of_paper)
-            search.search(sigmas, extensible=automatic)
-            # Fig. 3, last line: F^B at σ_opt, evaluated in full precision.
-            sigma = search.best.sigma
-            duals = search.best.duals + search.solve_splits(splits[len(searched) :], sigma)
+            search = self._search(X, searched, masses, rng, run)
+            # Fig. 3, last line: F^B at σ_opt, evaluated in full precision, each split in its own metric.
+            sigma, metrics = search.best.sigma, search.split_metrics(splits)
+            duals = search.solve_splits(splits, metrics)
             weights = split_weights(duals, equal=of_paper)
-            function = aggregate(X, duals, weights, sigma)
-            split_scores = held_out_scores(X, splits, duals, weights, sigma, run, drop_negligible=of_paper)
+            function = aggregate(X, duals, weights, sigma, metrics)
+            split_scores = held_out_scores(X, splits, duals, weights, sigma, metrics, run, drop_negligible=of_paper)
             held_out = HeldOut.of(X, splits, split_scores, function, None if groups is None else groups[rows])
             reserved_scores = function(reserved_rows, run)
             sample_scores = function(search.sample.points, run)
@@ -337,7 +363,7 @@ class MinimumVolumeSet(InferenceEstimator):
             sample_scores=sample_scores,
             groups=None if by is None else GroupCalibrations.of(calibration, row_scores, by[calibrated], self.mass),
         )
-        self.sigma_ = sigma
+        self.metric_, self.nu_, self.sigma_ = search.metric, search.best.nu, sigma
         self.curves_ = search.curves
         self.selection_ = search.selection
         self.n_iter_ = report.iterations
@@ -345,8 +371,61 @@ class MinimumVolumeSet(InferenceEstimator):
         warn_if_unresolved(self.mass, len(calibration.offsets if of_paper else calibration.scores))
         if isinstance(rule, RandomSplitting) and not of_paper:
             warn_if_dependent(calibration, self.mass)
-        warn_about_bandwidth(self.nu, search.curves[search.choice.best], self.selection_)
+        warn_about_bandwidth(search.curves[search.choice.best], self.selection_)
         return self
+
+    def _search(
+        self,
+        X: NDArray[np.float64],
+        splits: Sequence[Split],
+        masses: NDArray[np.float64],
+        rng: np.random.RandomState,
+        run: Map,
+    ) -> BandwidthSearch:
+        """Find metric, ν and bandwidth of the smallest sets."""
+        automatic = isinstance(self.sigma, str)
+        nus = (self.nu,) if not isinstance(self.nu, str) else _NUS if automatic and len(X) >= _NU_ROWS else _NUS[:1]
+        solver = Solver(nus[0], self.tol, self.max_iter)
+        metric, widest = self._choose_metric(X, splits, masses, solver, rng, run)
+        search = BandwidthSearch(
+            X,
+            splits,
+            masses,
+            VolumeSampler(self.volume_method, X, self.n_volume_points, rng),
+            solver,
+            self.selection,
+            run,
+            self.verbose,
+            of_paper=self.calibration == "paper",
+            metric=metric,
+            larger_nus=nus[1:],
+        )
+        sigmas = bandwidth_grid(search.mapped, rng, widest) if automatic else candidate_sigmas(self.sigma)
+        search.search(sigmas, extensible=automatic)
+        return search
+
+    def _choose_metric(
+        self,
+        X: NDArray[np.float64],
+        splits: Sequence[Split],
+        masses: NDArray[np.float64],
+        solver: Solver,
+        rng: np.random.RandomState,
+        run: Map,
+    ) -> tuple[MetricName | None, float]:
+        """The metric, as given or by volume; and the widest bandwidth to try first.
+
+        Bandwidths that are given are in the units of the columns: no metric is then chosen.
+        """
+        self.metric_comparison_: dict[str, float] = {}
+        if self.metric != "auto" or not isinstance(self.sigma, str):
+            return None if self.metric == "auto" else self.metric, np.inf
+        results = race(_METRICS, X, splits, masses, solver, rng, run)
+        if not results:
+            return _METRICS[0], np.inf
+        self.metric_comparison_ = {metric: result.log_volume for metric, result in results.items()}
+        best = min(_METRICS, key=lambda metric: results[metric].log_volume)
+        return best, _WIDER * results[best].sigma
 
     def _reserve(
         self, X: NDArray[np.float64], rule: Splitting, guarantee: Guarantee, rng: np.random.RandomState
@@ -364,11 +443,16 @@ class MinimumVolumeSet(InferenceEstimator):
     @property
     def dual_coef_(self) -> NDArray[np.float64]:
         """Their weights."""
-        return self._function.weights[np.newaxis]
+        return np.atleast_2d(self._function.weights)
 
     @property
-    def _function(self) -> KernelExpansion:
-        return cast(KernelExpansion, self.sets_.score)
+    def column_scales_(self) -> NDArray[np.float64]:
+        """Unit of distance of each column in the metric."""
+        return self._function.units
+
+    @property
+    def _function(self) -> KernelExpansion | MetricExpansion:
+        return cast(KernelExpansion | MetricExpansion, self.sets_.score)
 
     def explain(self, X: Any) -> NDArray[np.float64]:
         r"""How far each feature of each row is from the normal rows around it.
@@ -379,7 +463,8 @@ class MinimumVolumeSet(InferenceEstimator):
 
         .. math:: (x - m(x)) / \sigma = -\sigma \nabla \log f(x),
 
-        which says how fast the score falls with each feature.
+        which says how fast the score falls with each feature. In a metric, each feature is in its own unit of distance,
+        `column_scales_`; with "whiten" that is how far it is from what the other features let expect.
 
         Parameters
         ----------
@@ -390,9 +475,9 @@ class MinimumVolumeSet(InferenceEstimator):
         -------
         contributions : ndarray of shape (n_samples, n_features)
             Positive where a value is higher than is normal around it, negative where it is lower; the largest in
-            absolute value contributes most. ``X - sigma_ * contributions`` is what would be normal near by. A
-            column that never changed in the rows of the fit has no bandwidth: its contribution is in units of the least
-            change that counts, and as a rule the largest.
+            absolute value contributes most. ``X - sigma_ * column_scales_ * contributions`` is what would be normal
+            near by, for each feature given the others. A column that never changed in the rows of the fit has no
+            bandwidth: its contribution is in units of the least change that counts, and as a rule the largest.
 
         Notes
         -----
@@ -400,7 +485,7 @@ class MinimumVolumeSet(InferenceEstimator):
         Its limits: it looks at the support vectors near by, not at all rows, and knows one step, not the whole way into
         the set. Half-way between two clusters it points to neither. Where two columns rise and fall together, a row off
         their line is explained by both. Deep inside the set there is nothing to explain, and the contributions are
-        small and of no meaning. They compare features by the columns' own units: standardise columns of different ones.
+        small and of no meaning. Without a metric they compare features by the columns' own units.
 
         References
         ----------

@@ -20,7 +20,7 @@ from mvset.files.atomic import atomic_write
 from mvset.inference.monitor import DriftMonitor
 from mvset.version import __version__
 
-_FORMAT = 3  # raised when models of before can no longer be read
+_FORMAT = 4  # raised when models of before can no longer be read
 _NOTE = "mvset.json"
 _TRUSTED = [
     "mvset.bandwidth.choice.Selection",
@@ -41,6 +41,8 @@ _TRUSTED = [
     "mvset.inference.monitor.DriftMonitor",
     "mvset.metrics.detectors.InputFormat",
     "mvset.svm.expansion.KernelExpansion",
+    "mvset.svm.metric.Metric",
+    "mvset.svm.metric_expansion.MetricExpansion",
     "mvset.volume.measure.VolumeSample",
     "numpy.dtype",  # in scikit-learn's imputers
 ]

@@ -13,6 +13,8 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 from mvset.calibration.fitted_sets import FittedSets
 from mvset.estimators.model_parts import ModelParts
 from mvset.svm.compiled import scaled_columns
+from mvset.svm.metric import LARGEST, Metric
+from mvset.svm.metric_expansion import MetricExpansion
 from mvset.version import __version__
 
 _OPSET = 13  # of 2020: onnxruntime reads it since 1.6
@@ -125,20 +127,10 @@ class _Graph:
 
 def _judge(graph: _Graph, x: str, sets: FittedSets) -> None:
     """Add score, label and level of rows that earlier steps have scaled."""
-    function: Any = sets.score
     columns = np.array([1], dtype=np.int64)  # the axis
-    prepared = x
-    centres = scaled_columns(function.centres, function.origin, function.sigma)
-    x = graph.add("Div", graph.add("Sub", x, function.origin), function.sigma * np.sqrt(2.0))
-    x = graph.add("Clip", x, -1e150, 1e150)  # as scaled_columns; else onnxruntime merges Div and MatMul, in float32
-    # -|x - c|² by a product of matrices: differences take a matrix for every column of X.
-    exponent = graph.add("Add", graph.add("MatMul", x, 2.0 * centres), -(centres**2).sum(axis=0))
-    exponent = graph.add("Sub", exponent, graph.add("ReduceSumSquare", x, axes=[1]))
-    kernels = graph.add("Exp", graph.add("Min", exponent, 0.0))
-    # A matrix of one column: onnxruntime multiplies no matrix of 0 rows by a vector.
-    scores = graph.add("MatMul", kernels, function.weights[:, np.newaxis])
+    scores = _scores(graph, x, sets.score)
     if len(sets.constants.columns):
-        scores = _below_if_changed(graph, prepared, scores, sets)
+        scores = _below_if_changed(graph, x, scores, sets)
     graph.add("Squeeze", scores, columns, output="score")
     everything = [*(sets.groups.calibrations if sets.groups else []), sets.calibration]
     # One row per group, and one for the whole; ranks that a group does not have are never reached.
@@ -170,6 +162,32 @@ def _judge(graph: _Graph, x: str, sets: FittedSets) -> None:
     if sets.groups:
         reached = graph.add("Add", reached, graph.add("Mul", group, np.int64(n_ranks + 1)))
     graph.add("Gather", levels.ravel(), reached, output="level")
+
+
+def _scores(graph: _Graph, x: str, function: Any) -> str:
+    """Scores of rows, a matrix of one column; with several metrics the sum over them."""
+    if isinstance(function, MetricExpansion):
+        x = graph.add("Sub", x, function.origin)
+        parts = [
+            _scores(graph, _mapped(graph, x, metric), part)
+            for metric, part in zip(function.metrics, function.parts, strict=True)
+        ]
+        return graph.add("Sum", *parts)
+    centres = scaled_columns(function.centres, function.origin, function.sigma)
+    x = graph.add("Div", graph.add("Sub", x, function.origin), function.sigma * np.sqrt(2.0))
+    x = graph.add("Clip", x, -1e150, 1e150)  # as scaled_columns; else onnxruntime merges Div and MatMul, in float32
+    # -|x - c|² by a product of matrices: differences take a matrix for every column of X.
+    exponent = graph.add("Add", graph.add("MatMul", x, 2.0 * centres), -(centres**2).sum(axis=0))
+    exponent = graph.add("Sub", exponent, graph.add("ReduceSumSquare", x, axes=[1]))
+    kernels = graph.add("Exp", graph.add("Min", exponent, 0.0))
+    # A matrix of one column: onnxruntime multiplies no matrix of 0 rows by a vector.
+    return graph.add("MatMul", kernels, function.weights[:, np.newaxis])
+
+
+def _mapped(graph: _Graph, x: str, metric: Metric) -> str:
+    """Rows in a metric."""
+    x = graph.add("Clip", graph.add("Div", x, metric.scales), -LARGEST, LARGEST)
+    return graph.add("MatMul", x, metric.mixing) if len(metric.mixing) else x
 
 
 def _below_if_changed(graph: _Graph, x: str, scores: str, sets: FittedSets) -> str:

@@ -15,9 +15,9 @@ from mvset.calibration.offsets import offset_at, offsets_by_rank
 from mvset.metrics.detectors import check_row_by_row, input_format, score_function
 from mvset.validation import check_extent, checked_rows, checked_share
 from mvset.values import ArrayValue
-from mvset.volume.measure import VolumeSample, log_volumes_at
+from mvset.volume.measure import VolumeEstimate, VolumeSample, log_volumes_at
 from mvset.volume.reliability import warn_if_unreliable
-from mvset.volume.sampler import VolumeMethod, VolumeSampler
+from mvset.volume.sampler import INDEPENDENT_DRAWS, VolumeMethod, VolumeSampler
 
 Array = NDArray[np.float64]
 
@@ -270,6 +270,7 @@ class _Measured:
     masses: Array
     fields: dict[str, Any]
     relative_errors: Array  # of the volumes; one where no point fell
+    largest: VolumeEstimate  # volume of the set of the largest mass
     rng: np.random.RandomState
 
 
@@ -284,18 +285,17 @@ def _measured(
     scores = score(as_input(rows))
     check_row_by_row(scorer, score, as_input(rows), scores)
     offsets = offset_at(offsets_by_rank(scores)[0], checked)
-    sampler = VolumeSampler(volume, rows, n_points, rng)
+    sampler = VolumeSampler(volume, rows, n_points, rng, INDEPENDENT_DRAWS)
     sample = sampler.draw(lambda points: score(as_input(points)) >= offsets[-1])
     sample_scores = score(as_input(sample.points))
     volumes = curve_volumes(checked, offsets, sample, sample_scores)
     relative_errors = volumes.standard_errors / np.where(volumes.hits > 0, volumes.values, volumes.standard_errors)
     fields = curve_fields(checked, offsets, volumes)
-    return _Measured(scores, sample, sample_scores, checked, fields, relative_errors, rng)
+    return _Measured(scores, sample, sample_scores, checked, fields, relative_errors, volumes.estimate(-1), rng)
 
 
 def _warn_if_unreliable(measured: _Measured) -> None:
-    size = float(measured.fields["effective_sample_sizes"][-1])
-    warn_if_unreliable(size, measured.sample, f"the set of mass {measured.masses[-1]:.3g}", "n_points")
+    warn_if_unreliable(measured.largest, measured.sample, f"the set of mass {measured.masses[-1]:.3g}", "n_points")
 
 
 def _checked_masses(masses: ArrayLike) -> Array:

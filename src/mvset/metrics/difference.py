@@ -13,7 +13,7 @@ from mvset.validation import check_extent, checked_rows
 from mvset.volume.importance import Membership
 from mvset.volume.measure import VolumeEstimate, measure
 from mvset.volume.reliability import warn_if_unreliable
-from mvset.volume.sampler import VolumeMethod, VolumeSampler
+from mvset.volume.sampler import INDEPENDENT_DRAWS, VolumeMethod, VolumeSampler
 
 
 def symmetric_difference(
@@ -62,11 +62,11 @@ def symmetric_difference(
     check_extent(rows)
     as_input = input_format(X)
     in_a, in_b = membership(set_a, as_input), membership(set_b, as_input)
-    sampler = VolumeSampler(volume, rows, n_points, check_random_state(random_state))
+    sampler = VolumeSampler(volume, rows, n_points, check_random_state(random_state), INDEPENDENT_DRAWS)
     sample = sampler.draw(lambda points: in_a(points) | in_b(points))
     a, b = in_a(sample.points), in_b(sample.points)
     union, difference = (measure(sample, inside[:, np.newaxis]).estimate(0) for inside in (a | b, a ^ b))
-    warn_if_unreliable(union.effective_sample_size, sample, "either set", "n_points")
+    warn_if_unreliable(union, sample, "either set", "n_points")
     return difference
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
+from sklearn.neighbors import NearestNeighbors
 
 from mvset.estimators.model_parts import ModelParts
 from mvset.summaries.bandwidths import BandwidthComparison
@@ -24,6 +24,7 @@ _STEPS = [*np.round(np.arange(0.60, 0.995, 0.01), 2).tolist(), 0.995]
 CONFIDENCE = 0.95  # of all bands
 _MAX_NEGATIVE_LOG = 750.0  # more than -log of the smallest positive float64
 _MAX_FEATURES = 4  # all pairs of so many columns are drawn
+_COMPLETIONS = 10  # rows whose other values a grid point is given
 _RESOLUTION = 64  # grid points per axis of a panel
 _MARGIN = 0.25  # around all rows, as a share of the range of the rows inside
 _MAX_MARGIN = 1.5  # around the rows inside: rows further out are drawn on the edge
@@ -139,27 +140,28 @@ class _DrawnRows:
 def _projection(drawn: _DrawnRows, pair: tuple[int, int]) -> Slice:
     r"""Projection of the nested sets on two columns: the highest score over the values of the other columns.
 
-    The maximum is over the values of the rows inside. A row inside a set lies in the projection of the set; a row
-    outside may lie in it, too. The Gaussian kernel is a product over columns, so the score of the grid point (x, y)
-    with the other columns of the k-th row is :math:`\sum_j c_j\, k(x, x_j)\, k(y, x_j)\, k(r_k, x_j)`, with one factor
-    for the first column, one for the second, and one for all others. Rows outside the grid are moved to its edge.
+    The maximum is over the values that the rows inside have there, of those rows that are nearest to the grid point in
+    the two columns. A row inside a set lies in the projection of the set; a row outside may lie in it, too. Rows
+    outside the grid are moved to its edge.
     """
-    function = drawn.model.estimator.sets_.score
-    others = [f for f in range(len(drawn.names)) if f not in pair]
-    completions = drawn.prepared[drawn.inside][:, others] if others else np.empty((1, 0))
-    rest = function.weights * _kernels(completions, function.centres[:, others], function.sigma)
+    function = replace(drawn.model.estimator.sets_.score, single_precision=True)
     x, y = (drawn.axis(f) for f in pair)
-    along_x, along_y = (
-        _kernels(drawn.transformed(f, axis)[:, np.newaxis], function.centres[:, [f]], function.sigma)
-        for f, axis in zip(pair, (x, y), strict=True)
-    )
-    scores = np.stack([((rest * factors) @ along_x.T).max(axis=0) for factors in along_y])
+    grid = np.stack(np.meshgrid(*(drawn.transformed(f, axis) for f, axis in zip(pair, (x, y), strict=True))), axis=-1)
+    grid = grid.reshape(-1, 2)
+    inside = drawn.prepared[drawn.inside]
+    units = inside[:, pair].std(axis=0)
+    units[units == 0.0] = 1.0
+    finite = np.clip(grid, inside[:, pair].min(axis=0) - 1e3 * units, inside[:, pair].max(axis=0) + 1e3 * units)
+    n_nearest = min(_COMPLETIONS, len(inside)) if len(drawn.names) > 2 else 1
+    nearest = NearestNeighbors(n_neighbors=n_nearest).fit(inside[:, pair] / units)
+    highest = np.full(len(grid), -np.inf)
+    for rows in nearest.kneighbors(finite / units, return_distance=False).T:
+        points = inside[rows]
+        points[:, pair] = grid
+        highest = np.maximum(highest, function(points))
+    scores = highest.reshape(len(y), len(x))
     rows = np.clip(drawn.rows[:, pair], [x[0], y[0]], [x[-1], y[-1]])
     return Slice((drawn.names[pair[0]], drawn.names[pair[1]]), x, y, scores, rows)
-
-
-def _kernels(points: Array, centres: Array, sigma: float) -> Array:
-    return np.asarray(np.exp(-cdist(points, centres, "sqeuclidean") / (2.0 * sigma**2)))
 
 
 def _top_features(names: Sequence[str], survey: SurveyResult) -> list[int]:

@@ -115,6 +115,7 @@ def _settings(numbers: ReportNumbers) -> dict[str, str]:
         "model": " → ".join([*steps, type(model.estimator).__name__]),
         "columns": ", ".join(model.feature_names),
         "support vectors": str(len(model.estimator.support_vectors_)),
+        "metric chosen": f"{model.estimator.metric_}, nu {model.estimator.nu_:g}",
         "bandwidth": f"{model.estimator.sigma_:.6g}, selection criterion: {model.estimator.selection_.criterion}",
         "realised mass": str(model.sets.mass_interval()),
         **parameters,

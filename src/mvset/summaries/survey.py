@@ -179,7 +179,8 @@ class Survey:
 
     def _normal(self, prepared: Array, contributions: Array) -> Array:
         """What would be normal near prepared rows; the constant value where a column never changed before."""
-        normal = prepared - self.model.estimator.sigma_ * contributions
+        estimator = self.model.estimator
+        normal = prepared - estimator.sigma_ * estimator.column_scales_ * contributions
         constants = self.model.sets.constants
         normal[:, constants.indices] = constants.values
         return np.asarray(normal)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from mvset.parallel import Map
 from mvset.svm.compiled import MAX_BLOCK, add_rows, solve
-from mvset.svm.gram import GaussianGram
+from mvset.svm.gram import GaussianGram, lazy_gram
+from mvset.svm.metric import Metric
 from mvset.svm.scratch import scratch
 
 _LEAST_MAX_ITER = 10_000_000  # LIBSVM's cap when the user sets none
@@ -25,6 +26,15 @@ _FEW_WEIGHTS = 100
 _SMALL_BLOCK = 1024
 _LARGE_BLOCK = MAX_BLOCK
 _LARGE_PROBLEM = 3000
+
+
+@dataclass(frozen=True)
+class Solver:
+    """Parameters of the one-class SVM."""
+
+    nu: float
+    tol: float
+    max_iter: int
 
 
 class DualStatus(Enum):
@@ -164,18 +174,30 @@ def solve_dual(
 def solve_duals(
     gram: GaussianGram,
     trains: Sequence[NDArray[np.intp]],
-    *,
-    nu: float,
-    tol: float,
-    max_iter: int,
+    solver: Solver,
     starts: Sequence[Dual] | None = None,
     run: Map = map,
 ) -> list[Dual]:
     """One dual for the training rows of each split, all on the same Gram matrix."""
-    return list(
-        run(
-            lambda train, start: solve_dual(gram, train, nu, tol, max_iter, start),
-            trains,
-            starts or [None] * len(trains),
-        )
-    )
+
+    def solved(train: NDArray[np.intp], start: Dual | None) -> Dual:
+        return solve_dual(gram, train, solver.nu, solver.tol, solver.max_iter, start)
+
+    return list(run(solved, trains, starts or [None] * len(trains)))
+
+
+def solve_in_metrics(
+    X: NDArray[np.float64],
+    trains: Sequence[NDArray[np.intp]],
+    metrics: Sequence[Metric],
+    sigma: float,
+    solver: Solver,
+    starts: Sequence[Dual | None],
+    run: Map = map,
+) -> list[Dual]:
+    """One dual for each split, in its own metric."""
+
+    def solved(train: NDArray[np.intp], metric: Metric, start: Dual | None) -> Dual:
+        return solve_dual(lazy_gram(metric(X), sigma), train, solver.nu, solver.tol, solver.max_iter, start)
+
+    return list(run(solved, trains, metrics, starts))

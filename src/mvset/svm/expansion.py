@@ -48,6 +48,11 @@ class KernelExpansion(ArrayValue):
         """Precision of evaluation."""
         return np.float32 if self.single_precision else np.float64
 
+    @property
+    def units(self) -> NDArray[np.float64]:
+        """Unit of distance along each column: its own."""
+        return np.ones(self.centres.shape[1])
+
     def __call__(self, X: NDArray[np.float64], run: Map = map) -> NDArray[np.float64]:
         """Values at the rows of X; no row's value depends on the others or on how many threads `run` uses."""
         return np.concatenate([np.empty(0), *self._by_chunk(expansion, X, run, ())])

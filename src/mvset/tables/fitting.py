@@ -1,4 +1,4 @@
-"""Fit a model to a table: a Pipeline of a StandardScaler and an estimator; the order and the groups of its rows."""
+"""Fit a model to a table, with the order and the groups of its rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from sklearn.preprocessing import StandardScaler
 
 from mvset.estimators.minimum_volume_set import MinimumVolumeSet
 from mvset.estimators.pipeline import Pipeline
@@ -115,11 +114,9 @@ def fit_table(
         if role in roles
     }
     estimator.set_params(time_order="time" in roles)
-    scaler = StandardScaler().fit(table)
-    scaler.mean_[scaler.var_ == 0.0] = 0.0  # a constant column keeps its value, by whose digits changes are judged
     with progress_listener(on_fit):
-        estimator.fit(scaler.transform(table), **parameters)
-    model = Pipeline([("standardise", scaler), ("sets", estimator)])
+        estimator.fit(table, **parameters)
+    model = Pipeline([("sets", estimator)])
     estimator.by_column_ = columns.by  # which column to read when rows are scored
     return FittedTable(model, names, reader.n_rows, len(rows), reader.n_dropped)
 

@@ -53,9 +53,12 @@ class ImportanceSampler:
         self._proposal = _first_proposal(self._box, standardised, self._units, rng)
         self._rounds = _FIRST_ROUNDS
 
-    def draw(self, n_points: int, target: Membership) -> VolumeSample:
-        """Adapt to the target, then draw points that measure it and sets like it."""
-        n_round = max(_MIN_ROUND, int(_ROUND_FRACTION * n_points))
+    def draw(self, n_points: int, target: Membership, n_draws: int = 1) -> VolumeSample:
+        """Adapt to the target, then draw points that measure it and sets like it.
+
+        One of several draws adapts as well as it would alone with all of their points.
+        """
+        n_round = max(_MIN_ROUND, int(_ROUND_FRACTION * n_points * n_draws))
         for left in reversed(range(self._rounds)):
             # The last round adapts weights only: weights fitted to the points that fitted the shapes would overfit.
             self._adapt(n_round, target, refit=left > 0)

@@ -72,13 +72,16 @@ class VolumeSample(ArrayValue):
     """Weighted points: the volume of a set is the sum of the weights of the points inside it.
 
     The points form `n_replicates` consecutive blocks of equal length, drawn independently of each other; the spread of
-    their sums gives the standard error. Independent points are blocks of one. `method` says how they were drawn.
+    their sums gives the standard error. Independent points are blocks of one. `method` says how they were drawn. They
+    may come from several draws, also consecutive and of equal length, of which each adapted to the set by itself: where
+    these differ by more than their points explain, one has missed part of the set, and the standard error says so.
     """
 
     points: NDArray[np.float64]
     log_weights: NDArray[np.float64]
     n_replicates: int
     method: str
+    n_draws: int = 1
 
     def __post_init__(self) -> None:
         """Check the weights, also of what a file holds."""
@@ -87,6 +90,8 @@ class VolumeSample(ArrayValue):
         replicates = self.n_replicates
         if not isinstance(replicates, Integral) or replicates < 1 or len(log_weights) % replicates:
             raise ValueError(f"VolumeSample.n_replicates must divide {len(log_weights)} points; got {replicates!r}.")
+        if not isinstance(self.n_draws, Integral) or self.n_draws < 1 or len(log_weights) % self.n_draws:
+            raise ValueError(f"VolumeSample.n_draws must divide {len(log_weights)} points; got {self.n_draws!r}.")
         if not isinstance(self.method, str):
             raise ValueError(f"VolumeSample.method must be a string; got {self.method!r}.")
 
@@ -139,29 +144,43 @@ def measure(sample: VolumeSample, inside: NDArray[np.bool_], coefficients: Array
     With :math:`V_r` the sum over the r-th of R replicates, the volume is :math:`V = \sum_r V_r` and its variance
     :math:`\frac{1}{R-1} (R \sum_r V_r^2 - V^2)`. Few replicates estimate this variance badly: the standard error is
     multiplied by the ratio of the 97.5 % quantiles of Student's t and the normal distribution, so that ± 1.96 standard
-    errors are a 95 % interval for any R.
+    errors are a 95 % interval for any R. With several draws it is the larger of the errors over replicates and draws.
     """
     log_scale, weights = sample.scaled_weights()
     coefficients = np.asarray(coefficients if np.size(coefficients) else np.zeros(inside.shape[1]))
     weighted = weights[:, np.newaxis] * inside
     hits = np.count_nonzero(weighted, axis=0)
     squares = np.einsum("ij,ij->j", weighted, weighted)
-    n_blocks = sample.n_replicates
-    blocks = weighted if n_blocks == len(weighted) else weighted.reshape(n_blocks, -1, inside.shape[1]).sum(axis=1)
-    blocks = np.column_stack([blocks, blocks @ coefficients])
-    values = blocks.sum(axis=0)
+    weighted = np.column_stack([weighted, weighted @ coefficients])
+    values = weighted.sum(axis=0)
     # A set with no hit, or with all points inside, has no spread: its error is at least the weight of one point.
     least_errors = np.where(hits > 0, weights.min(initial=1.0, where=weights > 0), 1.0)
     errors = np.append(least_errors, least_errors.max() * np.abs(coefficients).sum())
-    if n_blocks > 1:
-        variances = (n_blocks * np.einsum("ij,ij->j", blocks, blocks) - values**2) / (n_blocks - 1)
-        student_factor = stdtrit(n_blocks - 1, 0.975) / ndtri(0.975)
-        errors = np.maximum(student_factor * np.sqrt(np.maximum(variances, 0.0)), errors)
+    for n_blocks in {sample.n_replicates, sample.n_draws} - {1}:
+        errors = np.maximum(_block_errors(weighted, values, n_blocks), errors)
     with np.errstate(invalid="ignore"):
         effective = np.where(hits > 0, values[:-1] ** 2 / squares, 0.0)
     return Volumes(
         log_scale, values[:-1], errors[:-1], hits, effective, float(values[-1]), float(errors[-1]), sample.method
     )
+
+
+def _block_errors(weighted: NDArray[np.float64], values: NDArray[np.float64], n_blocks: int) -> NDArray[np.float64]:
+    """Standard errors of the sums of the columns, from the spread over consecutive blocks of rows."""
+    blocks = weighted if n_blocks == len(weighted) else weighted.reshape(n_blocks, -1, weighted.shape[1]).sum(axis=1)
+    variances = (n_blocks * np.einsum("ij,ij->j", blocks, blocks) - values**2) / (n_blocks - 1)
+    student_factor = stdtrit(n_blocks - 1, 0.975) / ndtri(0.975)
+    return np.asarray(student_factor * np.sqrt(np.maximum(variances, 0.0)))
+
+
+def thinned(sample: VolumeSample, n_points: int) -> VolumeSample:
+    """About so many of the points of a sample of independent points, or a few more."""
+    step = len(sample.points) // n_points
+    if step < 2:
+        return sample
+    points, log_weights = sample.points[::step], sample.log_weights[::step]
+    scale = np.log(len(sample.points) / len(points))
+    return VolumeSample(points, log_weights + scale, len(points), sample.method)
 
 
 def inside_sets(scores: NDArray[np.float64], offsets: ArrayLike) -> NDArray[np.bool_]:

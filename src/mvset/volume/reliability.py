@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from mvset.exceptions import VolumeWarning, warn
-from mvset.volume.measure import VolumeSample
+from mvset.volume.measure import VolumeEstimate, VolumeSample
 from mvset.volume.sampler import SUFFICIENT
 
+_LARGE_ERROR = 0.1  # relative standard error: twice what a sufficient number of points gives
 
-def warn_if_unreliable(effective_sample_size: float, sample: VolumeSample, largest: str, option: str) -> None:
-    """Warn if the effective sample size in the largest set is too small for its volume to be reliable."""
-    if effective_sample_size < SUFFICIENT:
-        message = unreliable(effective_sample_size, len(sample.points), sample.method, largest)
-        warn(message + more_points(option, sample.method), VolumeWarning)
+
+def warn_if_unreliable(volume: VolumeEstimate, sample: VolumeSample, largest: str, option: str) -> None:
+    """Warn if the volume of the largest set rests on too few points, or if independent draws of them disagree."""
+    if volume.effective_sample_size < SUFFICIENT:
+        message = unreliable(volume.effective_sample_size, len(sample.points), sample.method, largest)
+    elif volume.standard_error > _LARGE_ERROR * volume.value:
+        message = (
+            f"The volumes are unreliable: {sample.n_draws} independent draws of sample points ({sample.method}) "
+            f"disagree about {largest}, by a standard error of {volume.standard_error / volume.value:.0%}. "
+        )
+    else:
+        return
+    warn(message + more_points(option, sample.method), VolumeWarning)
 
 
 def unreliable(effective_sample_size: float, n_points: int, method: str, largest: str) -> str:

@@ -17,6 +17,8 @@ VolumeMethod = Literal["auto", "box", "importance"]
 VOLUME_METHODS = frozenset({"auto", "box", "importance"})
 
 SUFFICIENT = 400  # effective sample size: a standard error of about 5 %
+INDEPENDENT_DRAWS = 4  # for sets of any shape: two would tell of a missed part, but not how much, with any confidence
+_MARGIN = 1.5  # of a further draw, over the number of points that suffices by what is known
 _MAX_FACTOR = 8  # "auto" draws at most this many times the number of points requested
 _BOX_DIMENSIONS = 3  # up to here the box is well hit, and a Sobol point is as good as ten random ones
 
@@ -24,10 +26,19 @@ _BOX_DIMENSIONS = 3  # up to here the box is well hit, and a Sobol point is as g
 class VolumeSampler:
     """Draws volume samples around the rows of `X`.
 
-    The importance sampler is created at its first use and keeps what it has learnt for later draws.
+    The importance samplers are created at their first use and keep what they have learnt for later draws. Of several,
+    each adapts by itself and draws its part of the points, so that the standard error includes what one of them may
+    miss: sets of other detectors can have any shape.
     """
 
-    def __init__(self, method: VolumeMethod, X: NDArray[np.float64], n_points: int, rng: np.random.RandomState) -> None:
+    def __init__(
+        self,
+        method: VolumeMethod,
+        X: NDArray[np.float64],
+        n_points: int,
+        rng: np.random.RandomState,
+        n_draws: int = 1,
+    ) -> None:
         if method not in VOLUME_METHODS:
             raise ValueError(f"The way to draw sample points must be one of {sorted(VOLUME_METHODS)}; got {method!r}.")
         if not isinstance(n_points, Integral) or n_points < 1:
@@ -36,18 +47,20 @@ class VolumeSampler:
         self.X: NDArray[np.float64] = X
         self.n_points: int = int(n_points)
         self.rng: np.random.RandomState = rng
+        self.n_draws: int = n_draws
         self.adaptive: bool = method == "importance" or (method == "auto" and X.shape[1] > _BOX_DIMENSIONS)
 
     @cached_property
-    def _importance_sampler(self) -> ImportanceSampler:
-        return ImportanceSampler(self.X, self.rng)
+    def _importance_samplers(self) -> list[ImportanceSampler]:
+        return [ImportanceSampler(self.X, self.rng) for _ in range(self.n_draws)]
 
-    def draw(self, target: Membership, share: float = 1.0) -> VolumeSample:
+    def draw(self, target: Membership, share: float = 1.0, *, give_up: bool = False) -> VolumeSample:
         """Draw a sample that measures `target` and sets like it, with the fraction `share` of the points.
 
         "auto" takes the box with few columns, and importance sampling with many or where few points of the box hit the
-        target. If the effective sample size in the target is below `SUFFICIENT` it doubles the number of points, up to
-        eight times; a sample with `share` below one is preliminary and stays as it is.
+        target. If the effective sample size in the target is below `SUFFICIENT` it draws more, up to eight times as
+        many; with `give_up` only if these are enough by what is known so far. A sample with `share` below one is
+        preliminary and stays as it is.
         """
         n_points = max(1, int(share * self.n_points))
         if not self.adaptive:
@@ -56,10 +69,25 @@ class VolumeSampler:
                 return sample
         max_points = _MAX_FACTOR * n_points if self.method == "auto" and share == 1.0 else n_points
         while True:
-            sample = self._importance_sampler.draw(n_points, target)
-            if n_points >= max_points or effective_sample_size(sample, target) >= SUFFICIENT:
+            n_each = -(-n_points // self.n_draws)
+            sample = _joined([each.draw(n_each, target, self.n_draws) for each in self._importance_samplers])
+            missing = SUFFICIENT / max(effective_sample_size(sample, target), 1e-9)
+            if missing <= 1.0 or n_points >= max_points or (give_up and missing * n_points > max_points):
                 return sample
-            n_points *= 2
+            n_points = min(max_points, int(np.ceil(_MARGIN * missing * n_points)))
+
+
+def _joined(samples: list[VolumeSample]) -> VolumeSample:
+    """Independent draws as one sample."""
+    if len(samples) == 1:
+        return samples[0]
+    return VolumeSample(
+        np.concatenate([sample.points for sample in samples]),
+        np.concatenate([sample.log_weights for sample in samples]) - np.log(len(samples)),
+        sum(sample.n_replicates for sample in samples),
+        samples[0].method,
+        len(samples),
+    )
 
 
 def effective_sample_size(sample: VolumeSample, target: Membership) -> float:

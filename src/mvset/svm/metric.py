@@ -1,0 +1,100 @@
+r"""The metric of the kernel: a linear map of the columns, fitted to training rows.
+
+Paper: one bandwidth for all columns. Difference: distances are taken after a linear map A of the rows, so that columns
+of different units, or correlated ones, can share a bandwidth. A linear map keeps Minimum Volume sets what they are: the
+set of AX is A times the set of X. Like the one-class SVM itself it must be fitted to training rows only. Fitted to rows
+that calibrate, it makes them look more normal than new rows are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.covariance import ledoit_wolf_shrinkage
+
+from mvset.values import ArrayValue, checked_array
+
+Array = NDArray[np.float64]
+MetricName = Literal["standard", "robust", "whiten"]
+METRICS = frozenset({"standard", "robust", "whiten"})
+
+LARGEST = 1e100  # of mapped values: sums of their squares are finite
+_LEAST_SHRINKAGE = 1e-6  # columns that are exact combinations of others would have no inverse
+_FAR = 10.0  # interquartile ranges beyond the quartiles; 14 standard deviations of a normal distribution
+_NORMAL_QUARTILES = 1.349  # interquartile range of the standard normal distribution
+
+
+@dataclass(frozen=True, eq=False)
+class Metric(ArrayValue):
+    """The map x → (x / scales) @ mixing; without `mixing`, an array of no rows, each column is only scaled."""
+
+    scales: Array
+    mixing: Array
+
+    def __post_init__(self) -> None:
+        """Check the parts, also of what a file holds."""
+        owner, n_columns = type(self).__name__, len(self.scales)
+        object.__setattr__(self, "scales", checked_array(owner, "scales", self.scales, 1))
+        object.__setattr__(self, "mixing", checked_array(owner, "mixing", self.mixing, 2))
+        if not (self.scales > 0).all():
+            raise ValueError(f"{owner}.scales must be positive.")
+        if self.mixing.shape not in ((0, 0), (n_columns, n_columns)):
+            raise ValueError(f"{owner}.mixing must be empty or of shape {(n_columns, n_columns)}.")
+
+    @classmethod
+    def fitted(cls, name: MetricName, X: Array, deviations: Array) -> Metric:
+        """The metric of a name, fitted to rows.
+
+        Values far outside the quartiles count as if they were nearer: one outlier must not set the scale of a split,
+        and make it another than that of the splits which hold the outlier out.
+
+        `deviations` are standard deviations to use for columns in which these rows do not vary; where they are zero as
+        well the column is left as it is.
+        """
+        lowest, low, high, highest = (np.quantile(X, share, axis=0) for share in (0.01, 0.25, 0.75, 0.99))
+        quartile_ranges = high - low
+        ranges = np.where(quartile_ranges > 0, quartile_ranges, highest - lowest)  # of columns that are mostly constant
+        limit = np.where(ranges > 0, _FAR * ranges, np.inf)
+        X = np.clip(X, low - limit, high + limit)
+        scales = X.std(axis=0)
+        if name == "robust":
+            scales = np.where(quartile_ranges > 0, quartile_ranges / _NORMAL_QUARTILES, scales)
+        varying = np.ptp(X, axis=0) > 0  # rounding in the mean leaves a tiny deviation on constant columns
+        scales = np.where(varying & (scales > 0), scales, deviations)
+        scales = np.where(scales > 0, scales, 1.0)
+        mixing = np.empty((0, 0))
+        if name == "whiten" and X.shape[1] > 1:
+            factor = np.linalg.cholesky(_shrunk_correlation((X - X.mean(axis=0)) / scales, varying))
+            mixing = np.ascontiguousarray(np.linalg.inv(factor).T)
+        return cls(scales, mixing)
+
+    def __call__(self, X: Array) -> Array:
+        """Mapped rows."""
+        with np.errstate(over="ignore"):
+            scaled: Array = np.clip(X / self.scales, -LARGEST, LARGEST)
+        return np.asarray(scaled @ self.mixing) if len(self.mixing) else scaled
+
+    @property
+    def conditional_scales(self) -> Array:
+        """Unit of distance along each column: its scale given the other columns, where these are correlated."""
+        if not len(self.mixing):
+            return self.scales
+        return np.asarray(self.scales / np.linalg.norm(self.mixing, axis=1))
+
+    def gradient(self, mapped: Array) -> Array:
+        """Gradients with respect to the columns of X, from those with respect to mapped ones."""
+        return np.asarray((mapped @ self.mixing.T if len(self.mixing) else mapped) / self.scales)
+
+
+def _shrunk_correlation(standardised: Array, varying: NDArray[np.bool_]) -> Array:
+    """Correlations, shrunk towards none by the rule of Ledoit and Wolf (2004): between scaling and whitening."""
+    correlation = standardised.T @ standardised / len(standardised)
+    np.fill_diagonal(correlation, 1.0)  # also of columns that do not vary
+    if varying.sum() < 2:
+        return np.eye(len(correlation))
+    shrinkage = float(ledoit_wolf_shrinkage(standardised[:, varying], assume_centered=True))
+    shrinkage = max(_LEAST_SHRINKAGE, shrinkage)
+    return np.asarray((1.0 - shrinkage) * correlation + shrinkage * np.eye(len(correlation)))

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mvset.bandwidth.curves import mass_grid
+from mvset.bandwidth.race import race
+from mvset.calibration.splits import random_splits
+from mvset.parallel import thread_map
+from mvset.svm.dual import Solver
+from mvset.svm.metric import Metric
+
+MASSES = mass_grid(0.95, 0.04, 10)
+
+
+def gaussian(n, d, rho, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.sqrt(rho) * rng.normal(size=(n, 1)) + np.sqrt(1 - rho) * rng.normal(size=(n, d))
+
+
+def raced(X, metrics=("standard", "whiten"), run=map, seed=0):
+    splits = random_splits(len(X), 10, 0.2, np.random.RandomState(1))
+    return race(metrics, X, splits, MASSES, Solver(0.4, 1e-3, -1), np.random.RandomState(seed), run)
+
+
+@pytest.mark.parametrize("d", [5, 12])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_whitening_wins_where_columns_are_correlated_and_costs_its_penalty_elsewhere(d, seed):
+    """In twelve columns five at a time race; their ten correlations cost 10 log(200) / 400 with 200 rows to train."""
+    correlated, independent = (raced(gaussian(400, d, rho, seed), seed=seed) for rho in (0.95, 0.0))
+    assert correlated["standard"].log_volume == independent["standard"].log_volume == 0.0
+    assert correlated["whiten"].log_volume < -0.3
+    assert independent["whiten"].log_volume == pytest.approx(10 * np.log(200) / 400, abs=0.1)
+
+
+def test_far_outliers_give_quartiles_no_advantage_over_deviations():
+    rows = gaussian(400, 2, 0.0)
+    assert 0.0 < raced(rows, ("standard", "robust"))["robust"].log_volume < 0.3
+    rows[:2] = [[3000.0, 0.0], [0.0, 3000.0]]
+    assert 0.0 < raced(rows, ("standard", "robust"))["robust"].log_volume < 0.3
+
+
+def test_the_bandwidth_is_that_of_all_columns():
+    """Root of the number of columns: 80 columns have four times the bandwidth of five, up to a step of the grid."""
+    few, many = (raced(gaussian(400, d, 0.0))["standard"].sigma for d in (5, 80))
+    assert 1.9 <= many / few <= 8.1
+    assert 0.5 * np.sqrt(5) < few < 4 * np.sqrt(5)
+
+
+def test_units_of_columns_do_not_matter():
+    X = gaussian(300, 4, 0.9)
+    plain, other = raced(X), raced(X * [1.0, 1000.0, 1e-3, 1.0])
+    assert other["whiten"].log_volume == pytest.approx(plain["whiten"].log_volume, abs=0.3)
+    assert other["standard"].sigma == pytest.approx(plain["standard"].sigma, rel=0.1)
+    assert plain["whiten"].log_volume < -0.2
+
+
+def test_metrics_are_fitted_to_training_rows_only(monkeypatch):
+    seen, original = [], Metric.fitted.__func__
+    monkeypatch.setattr(
+        Metric, "fitted", classmethod(lambda cls, name, X, *a: seen.append(X) or original(cls, name, X, *a))
+    )
+    X = gaussian(500, 3, 0.5)
+    raced(X)
+    trains = [X[split.train] for split in random_splits(500, 10, 0.2, np.random.RandomState(1))]
+    assert len(seen) > 4
+    assert all(any(np.array_equal(rows, train) for train in trains) for rows in seen)
+
+
+def test_same_seed_same_result_whatever_the_threads():
+    X = gaussian(400, 6, 0.5)
+    with thread_map(3) as run:
+        assert raced(X, run=run) == raced(X)
+    assert raced(X, seed=1) != raced(X)
+
+
+def test_columns_that_do_not_vary_do_not_race():
+    X = gaussian(300, 3, 0.9)
+    assert raced(np.insert(X, [0, 2], [5.0, 0.1], axis=1)) == raced(X)
+    assert raced(np.tile([1.0, 0.1], (50, 1))) == {}
+
+
+@pytest.mark.parametrize(("n", "d"), [(8, 2), (30, 1), (40, 60)])
+def test_few_rows_and_any_number_of_columns(n, d):
+    found = raced(gaussian(n, d, 0.0))
+    assert all(np.isfinite([each.log_volume, each.sigma]).all() for each in found.values())
+    assert min(found, key=lambda name: found[name].log_volume) == "standard"
