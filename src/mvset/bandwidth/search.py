@@ -210,7 +210,7 @@ class BandwidthSearch:
         """
         solved, sigma, solver = self.best.duals, self.best.sigma, replace(self.solver, nu=self.best.nu)
         trains = [split.train for split in splits]
-        if metrics is not self.metrics:
+        if metrics and metrics is not self.metrics:
             starts = [*solved, *[None] * (len(splits) - len(solved))]
             duals = solve_in_metrics(self.X, trains, metrics, sigma, solver, starts, self.run)
             return [dual.compact() for dual in duals]
