@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 
 _PILOT_SHARE = 0.1  # share of the points in a first sample, which tells for which set to draw all of them
 _SUBSET_SIZE = 5  # columns: the largest number at which the volumes of sets of any shape are measured well
-_ROWS_PER_PARAMETER = 500
+_ROWS_PER_PARAMETER = 500  # of the metric: from here on it does not depend on single rows
 _N_SUBSETS = 10
 _SUBSET_ROWS = 500  # their bandwidths are compared on so many rows, drawn anew for each subset
 _SUBSET_SPLITS = 5
@@ -156,9 +156,9 @@ class BandwidthSearch:
             sigmas = extend_grid(grid, 0 if self._sample_is_too_small else self.choice.best, rounds)
             if self._sample_is_too_small and not self._narrowest_meets_nu:
                 sigmas = np.empty(0)
-            if not len(sigmas) and self._is_stopped_by_nu and nu < self.largest_nu:
-                nu = min(larger for larger in self.larger_nus if larger > nu)
-                sigmas = self._leave_out_failures()
+            larger = [each for each in self.larger_nus if each > nu]
+            if not len(sigmas) and larger and self._is_stopped_by_nu:
+                nu, sigmas = larger[0], self._leave_out_failures()
             rounds += 1
         if self._sample_is_too_small:
             self._choose()
@@ -339,11 +339,6 @@ class BandwidthSearch:
     def _n_independent_splits(self) -> float:
         """Number of splits, up to one round over all rows: more hold out the same rows again."""
         return min(len(self.splits), len(self.X) / float(np.mean([len(split.held_out) for split in self.splits])))
-
-    @property
-    def largest_nu(self) -> float:
-        """The largest ν to try."""
-        return max([self.solver.nu, *self.larger_nus])
 
     @property
     def _is_stopped_by_nu(self) -> bool:
