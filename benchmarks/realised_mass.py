@@ -10,6 +10,8 @@ import sys
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn import svm
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from mvset import MinimumVolumeSet
 from mvset.datasets import paper_mixture
@@ -19,7 +21,8 @@ def realised(seed, n_splits):
     mixture = paper_mixture()
     X, fresh = mixture.sample(500, random_state=seed), mixture.sample(100_000, random_state=10_000 + seed)
     model = MinimumVolumeSet(mass=0.95, splits=n_splits, random_state=seed).fit(X)
-    plain = svm.OneClassSVM(nu=0.05, gamma=0.5 / model.sigma_**2).fit(X)
+    scales = FunctionTransformer(lambda rows: rows / model.column_scales_)  # the bandwidth is that of scaled columns
+    plain = make_pipeline(scales, svm.OneClassSVM(nu=0.05, gamma=0.5 / model.sigma_**2)).fit(X)
     scaled = svm.OneClassSVM(nu=0.05, gamma="scale").fit(X)
     return [np.mean(detector.predict(fresh) == 1) for detector in (model, plain, scaled)] + [model.sigma_]
 
