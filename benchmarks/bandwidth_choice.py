@@ -60,7 +60,7 @@ def least(model, value):
 
 def on_subsets(X, sigmas, seed):
     """The fallback of fits whose points are too few, forced."""
-    with mock.patch.object(BandwidthSearch, "_sample_is_too_small", True):
+    with mock.patch.object(BandwidthSearch, "sample_is_too_small", True):
         model = MinimumVolumeSet(sigma=sigmas, random_state=seed, n_volume_points=2000).fit(X)
     assert model.selection_.criterion == "feature subsets"
     return model.sigma_

@@ -189,7 +189,7 @@ def test_a_search_in_a_metric_is_the_search_of_the_mapped_rows(metric):
 @pytest.fixture
 def forced(monkeypatch):
     """As if the sample were always too small."""
-    monkeypatch.setattr(BandwidthSearch, "_sample_is_too_small", True)
+    monkeypatch.setattr(BandwidthSearch, "sample_is_too_small", True)
 
 
 def test_chooses_as_the_volumes_do_where_they_can_be_measured(monkeypatch):
@@ -198,7 +198,7 @@ def test_chooses_as_the_volumes_do_where_they_can_be_measured(monkeypatch):
         X = paper_mixture(12).sample(300, random_state=seed)
         by_volume = MinimumVolumeSet(random_state=seed, splits=5).fit(X)
         with monkeypatch.context() as patch:
-            patch.setattr(BandwidthSearch, "_sample_is_too_small", True)
+            patch.setattr(BandwidthSearch, "sample_is_too_small", True)
             by_subsets = MinimumVolumeSet(random_state=seed, splits=5, n_volume_points=2000).fit(X)
         assert by_subsets.selection_.criterion == "feature subsets"
         assert "random subsets of 5 columns" in by_subsets.selection_.reason
@@ -217,7 +217,7 @@ def test_a_hundred_columns_and_few_rows_warn_and_work():
     X = paper_mixture(100).sample(80, random_state=0)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = MinimumVolumeSet(mass=0.9, splits=3, n_volume_points=50, random_state=0).fit(X)
+        model = MinimumVolumeSet(mass=0.9, nu=0.9, splits=3, n_volume_points=50, random_state=0).fit(X)
     assert model.selection_.criterion == "feature subsets"
     assert any("400 are needed" in str(warning.message) for warning in caught)
     fresh = paper_mixture(100).sample(2000, random_state=1)

