@@ -91,8 +91,10 @@ class BandwidthSearch:
         of_paper: bool = False,
         metric: MetricName | None = None,
         larger_nus: Sequence[float] = (),
+        calibrates_others: bool = False,
     ) -> None:
         self.X = X
+        self.calibrates_others = calibrates_others  # whether the rows of X are not those that calibrate
         self.larger_nus = larger_nus
         self.metric = metric
         self.metrics = [] if metric is None else [Metric.fitted(metric, X, X.std(axis=0))]
@@ -164,23 +166,24 @@ class BandwidthSearch:
 
     def solve(self, sigmas: Array, nu: float, *, stop_at_failure: bool = False) -> None:
         """Solve every split at each bandwidth, from wide to narrow: each solution starts from the one before."""
-        gram = duals = None
+        gram = None
+        duals: Sequence[Dual | None] = [None] * len(self.splits)
         trains = [split.train for split in self.splits]
         solver = replace(self.solver, nu=nu)
         for sigma in report_progress(np.sort(sigmas)[::-1].tolist(), self.verbose):
-            gram = gaussian_gram(self.mapped, sigma, self.run, recycle=gram)
-            duals = solve_duals(gram, trains, solver, starts=duals, run=self.run)
+            if self._training_samples_are_small:
+                duals = solve_in_metrics(self.mapped, trains, [None] * len(trains), sigma, solver, duals, self.run)
+            else:
+                gram = gaussian_gram(self.mapped, sigma, self.run, recycle=gram)
+                duals = solve_duals(gram, trains, solver, starts=duals, run=self.run)
             weights = split_weights(duals, equal=self.of_paper)
             scores = held_out_scores(self.X, self.splits, duals, weights, sigma, run=self.run, single_precision=True)
             by_split = split_offsets(scores, self.masses)
-            # The scores of all rows pooled would be as robust as the median, but they calibrate the set in the end: the
-            # bandwidth whose pooled scores are high by chance would be chosen, and its set hold too little.
-            offsets = by_split.mean(axis=0) if self.of_paper else np.median(by_split, axis=0)
             self.candidates.append(
                 Candidate(
                     nu,
                     aggregate(self.X, duals, weights, sigma, self.metrics, single_precision=True),
-                    offsets,
+                    self._offsets(scores, by_split),
                     by_split,
                     [dual.compact() for dual in duals],
                     SolveReport.of(duals),
@@ -190,13 +193,29 @@ class BandwidthSearch:
                 break  # narrower ones fail the condition on ν all the more
         self.candidates.sort(key=lambda candidate: candidate.sigma)
 
+    def _offsets(self, scores: Sequence[Array], by_split: Array) -> Array:
+        """Offsets of the aggregated set.
+
+        With few rows they are not those of the pooled scores, which calibrate the set in the end: the bandwidth whose
+        pooled scores are high by chance would be chosen, and its set hold too little. Where splits train on small
+        samples there are many rows, and the function of a single split is rougher than the mean of all.
+        """
+        if self.of_paper:
+            return np.asarray(by_split.mean(axis=0))
+        if self._training_samples_are_small:
+            pooled = pooled_scores([split.held_out for split in self.splits], scores, len(self.X))
+            return offset_at(offsets_by_rank(pooled[np.isfinite(pooled)])[0], self.masses)
+        return np.asarray(np.median(by_split, axis=0))
+
     def split_metrics(self, splits: Sequence[Split]) -> list[Metric]:
         """The metric of each split, fitted to its training rows; none without a metric.
 
-        With many rows for each of its parameters, one metric of all rows serves every split: what a row that calibrates
-        adds to it then moves the mass by less than 0.001. Scores cost less by far.
+        One metric of all rows serves every split if other rows calibrate; and with many rows for each of its
+        parameters: what a row that calibrates adds to it then moves the mass by less than 0.001. Scores cost less by
+        far.
         """
-        if self.metric is None or len(self.X) >= _ROWS_PER_PARAMETER * self.metrics[0].n_parameters:
+        enough = self.metrics and len(self.X) >= _ROWS_PER_PARAMETER * self.metrics[0].n_parameters
+        if self.metric is None or enough or self.calibrates_others:
             return self.metrics
         deviations = self.X.std(axis=0)
         return [Metric.fitted(self.metric, self.X[split.train], deviations) for split in splits]
@@ -215,6 +234,10 @@ class BandwidthSearch:
         further = trains[len(solved) :]
         if not further:
             return solved
+        if self._training_samples_are_small:
+            none = [None] * len(further)
+            apart = solve_in_metrics(self.mapped, further, none, sigma, solver, none, self.run)
+            return solved + [dual.compact() for dual in apart]
         gram = gaussian_gram(self.mapped, sigma, self.run)
         return solved + [dual.compact() for dual in solve_duals(gram, further, solver, run=self.run)]
 
@@ -287,6 +310,11 @@ class BandwidthSearch:
         return float(curve.effective_sample_sizes[bounded[-1] if len(bounded) else -1])
 
     @property
+    def _training_samples_are_small(self) -> bool:
+        """Whether splits train on so few rows that each is solved on a Gram matrix of its own."""
+        return 2 * max(len(split.train) for split in self.splits) < len(self.X)
+
+    @property
     def n_independent_splits(self) -> float:
         """Number of splits, up to one round over all rows: more hold out the same rows again."""
         return min(len(self.splits), len(self.X) / float(np.mean([len(split.held_out) for split in self.splits])))
@@ -314,6 +342,15 @@ class BandwidthSearch:
         """Whether the last candidate fails the condition on ν where an earlier one met it."""
         met = [meets_nu_condition(candidate.report.training_mass, self.masses) for candidate in self.candidates]
         return any(met) and not met[-1]
+
+
+def pooled_scores(held_out: Sequence[NDArray[np.intp]], split_scores: Sequence[Array], n_rows: int) -> Array:
+    """Mean score of each row by the models that have not seen it; NaN where there is none."""
+    total, times = np.zeros(n_rows), np.zeros(n_rows)
+    for rows, scores in zip(held_out, split_scores, strict=True):
+        total[rows] += scores
+        times[rows] += 1.0
+    return np.asarray(np.divide(total, times, out=np.full(n_rows, np.nan), where=times > 0))
 
 
 def split_offsets(split_scores: Sequence[Array], masses: Array) -> Array:

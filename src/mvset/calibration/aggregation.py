@@ -75,19 +75,24 @@ def held_out_scores(
     *,
     single_precision: bool = False,
     drop_negligible: bool = False,
+    table: Array | None = None,
 ) -> list[Array]:
     """Scores of the rows that each split holds out, by its own weighted function.
 
-    In single precision the solver has them already: its gradient.
+    These are rows of X, or of `table` if X has only those that train. In single precision the solver has them already:
+    its gradient.
     """
+    origin = X.mean(axis=0)
 
     def scores(split: Split, dual: Dual, weight: float, metric: Metric | None) -> Array:
         total = dual.alpha.sum(dtype=np.float64)
         if single_precision:
             values = dual.gradient[split.held_out] / total
         else:
-            rows = X if metric is None else metric(X - X.mean(axis=0))
-            values = kernel_expansion(rows, dual.coefficients, sigma)(rows[split.held_out])
+            centres, rows = X, (X if table is None else table)[split.held_out]
+            if metric is not None:
+                centres, rows = metric(X - origin), metric(rows - origin)
+            values = kernel_expansion(centres, dual.coefficients, sigma)(rows)
         if single_precision or drop_negligible:
             values = np.where(total * values > NEGLIGIBLE_SCORE * dual.rho, values, 0.0)
         return np.asarray(weight * values)

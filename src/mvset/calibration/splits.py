@@ -20,6 +20,9 @@ _MAX_GAP = 20  # the gap is at most this share of the rows: four of them around 
 # More splits bring the rows held out, scored by a fifth of the models, closer to new rows, scored by all. That matters
 # for few rows, where it costs little.
 _MIN_SPLITS, _MAX_SPLITS, _SPLIT_ROWS = 10, 50, 10_000
+# In large tables each split trains on a sample of its own. The mean of many small models is as good as one large one,
+# and costs far less (benchmarks/training_samples.py).
+_LARGE_TABLE, _TRAIN_ROWS, _MANY_SPLITS = 4000, 1000, 20
 
 
 @dataclass(frozen=True)
@@ -46,15 +49,29 @@ class RandomSplitting:
 
     n_splits: int
     test_size: float
+    max_train: int | None = None
 
     def splits(self, rows: Indices, rng: np.random.RandomState) -> list[Split]:
-        """Random splits."""
-        return random_splits(len(rows), self.n_splits, self.test_size, rng)
+        """Random splits; if training rows are limited, all other rows are held out."""
+        n_rows = len(rows)
+        if self.max_train is None or n_rows - int(np.ceil(self.test_size * n_rows)) <= self.max_train:
+            return random_splits(n_rows, self.n_splits, self.test_size, rng)
+        return [
+            Split(train, np.setdiff1d(np.arange(n_rows), train, assume_unique=True))
+            for train in _balanced(n_rows, self.n_splits, self.max_train, rng)
+        ]
 
     def reserve(self, n_rows: int, share: float, rng: np.random.RandomState) -> tuple[Indices, Indices]:
-        """A random share of the rows."""
-        drawn, n_reserved = rng.permutation(n_rows), int(np.ceil(share * n_rows - 1e-9))
+        """A random share of the rows, and all that would train no split."""
+        n_reserved = int(np.ceil(share * n_rows - 1e-9))
+        if self.max_train is not None:
+            n_reserved = max(n_reserved, n_rows - self.n_splits * self.max_train)
+        drawn = rng.permutation(n_rows)
         return np.sort(drawn[n_reserved:]), np.sort(drawn[:n_reserved])
+
+    def leaves_most(self, n_rows: int) -> bool:
+        """Whether most rows train no split, so that they can calibrate: new rows are exchangeable with them."""
+        return self.max_train is not None and n_rows >= 2 * self.n_splits * self.max_train
 
 
 @dataclass(frozen=True)
@@ -82,7 +99,8 @@ class GroupSplitting:
                 f"groups has {len(present)} distinct value(s) in {len(groups)} rows; at least 2 are needed, one to "
                 "train on and one to hold out. Leave groups out if the rows do not belong together."
             )
-        held_out = [np.isin(groups, present[drawn]) for drawn in _balanced(len(present), n_splits, share, rng)]
+        n_held_out = _held_out(len(present), share)
+        held_out = [np.isin(groups, present[drawn]) for drawn in _balanced(len(present), n_splits, n_held_out, rng)]
         if min(np.sum(~held) for held in held_out) < 2:
             raise ValueError(
                 f"groups leaves a split with a single row to train on: {len(present)} groups in {len(groups)} rows. "
@@ -116,7 +134,7 @@ class BlockSplitting:
         n_blocks = min(N_BLOCKS, len(rows))
         block = np.repeat(np.arange(n_blocks), [len(part) for part in np.array_split(rows, n_blocks)])
         found = []
-        for drawn in _balanced(n_blocks, n_splits, share, rng):
+        for drawn in _balanced(n_blocks, n_splits, _held_out(n_blocks, share), rng):
             held_out = np.flatnonzero(np.isin(block, drawn))
             after = np.searchsorted(rows[held_out], rows)
             neighbours = np.pad(rows[held_out], 1, constant_values=(-self.gap - 1, rows[-1] + self.gap + 1))
@@ -169,7 +187,13 @@ class CustomSplitting:
 
 
 def splitting(
-    splits: Any, test_size: float, X: NDArray[np.float64], *, groups: Any = None, time_order: bool = False
+    splits: Any,
+    test_size: float,
+    X: NDArray[np.float64],
+    *,
+    groups: Any = None,
+    time_order: bool = False,
+    max_train: int | None = None,
 ) -> Splitting:
     """The way to split the rows of X that the parameters of an estimator ask for."""
     if isinstance(splits, str) and splits != "auto":
@@ -184,10 +208,19 @@ def splitting(
         return BlockSplitting(n_splits, test_size, min(decorrelation_lag(X), len(X) // _MAX_GAP))
     if groups is not None:
         return GroupSplitting(n_splits, test_size, np.unique(groups, return_inverse=True)[1])
-    return RandomSplitting(n_splits, test_size)
+    return RandomSplitting(n_splits, test_size, max_train)
+
+
+def max_train_rows(asked: Any, n_rows: int) -> int | None:
+    """How many rows a split may train on, if that is limited."""
+    if isinstance(asked, str):
+        return _TRAIN_ROWS if n_rows > _LARGE_TABLE else None
+    return None if asked is None else int(asked)
 
 
 def _n_splits(n_rows: int) -> int:
+    if _LARGE_TABLE < n_rows < _MANY_SPLITS * _TRAIN_ROWS:
+        return _MANY_SPLITS
     return int(np.clip(_SPLIT_ROWS // n_rows, _MIN_SPLITS, _MAX_SPLITS))
 
 
@@ -210,7 +243,10 @@ def random_splits(n_rows: int, n_splits: int, test_size: float, rng: np.random.R
             f"{n_held_out} to calibrate with; at least 2 and 1 are needed. Give more rows or another test_size."
         )
     rows = np.arange(n_rows)
-    return [Split(np.setdiff1d(rows, held_out), held_out) for held_out in _balanced(n_rows, n_splits, test_size, rng)]
+    return [
+        Split(np.setdiff1d(rows, held_out), held_out)
+        for held_out in _balanced(n_rows, n_splits, _held_out(n_rows, test_size), rng)
+    ]
 
 
 def subsample(
@@ -221,17 +257,50 @@ def subsample(
     If a split would lose all rows on one side, all rows are kept.
     """
     rows = np.sort(rng.permutation(n_rows)[:size])
-    parts = [
-        Split(*(np.searchsorted(rows, np.intersect1d(side, rows)) for side in (split.train, split.held_out)))
-        for split in splits
-    ]
+    parts = within(splits, rows)
     usable = all(len(part.train) > 1 and len(part.held_out) for part in parts)
     return (rows, parts) if usable else (np.arange(n_rows), list(splits))
 
 
-def _balanced(n_rows: int, n_splits: int, share: float, rng: np.random.RandomState) -> list[Indices]:
-    """Random subsets of equal sizes, in which each row is equally often, up to one."""
-    size = min(int(np.ceil(share * n_rows)), n_rows - 1)
+def limited(splits: Sequence[Split], n_rows: int, max_train: int | None, rng: np.random.RandomState) -> list[Split]:
+    """The same splits with so many training rows each at most: different ones, as long as there are any."""
+    if max_train is None:
+        return list(splits)
+    times, found = np.zeros(n_rows), []
+    for split in splits:
+        train = split.train
+        if len(train) > max_train:
+            train = np.sort(train[np.lexsort((rng.uniform(size=len(train)), times[train]))[:max_train]])
+        times[train] += 1.0
+        found.append(Split(train, split.held_out))
+    return found
+
+
+def trained_rows(splits: Sequence[Split], n_rows: int) -> Indices:
+    """The rows that train some split: all that the shape of the sets depends on.
+
+    All rows if some split holds out none of them: offsets in the search for the bandwidth need some.
+    """
+    trained = np.unique(np.concatenate([split.train for split in splits]))
+    usable = all(np.isin(split.held_out, trained).any() for split in splits)
+    return trained if usable else np.arange(n_rows)
+
+
+def within(splits: Sequence[Split], rows: Indices) -> list[Split]:
+    """The parts of splits in these rows, ascending, as indices into them."""
+    return [
+        Split(*(np.searchsorted(rows, np.intersect1d(side, rows)) for side in (split.train, split.held_out)))
+        for split in splits
+    ]
+
+
+def _held_out(n_rows: int, share: float) -> int:
+    """How many rows to hold out; at least one is left."""
+    return min(int(np.ceil(share * n_rows)), n_rows - 1)
+
+
+def _balanced(n_rows: int, n_splits: int, size: int, rng: np.random.RandomState) -> list[Indices]:
+    """Random subsets of one size, in which each row is equally often, up to one."""
     waiting = np.arange(0)  # rows not yet drawn in this round
     subsets = []
     for _ in range(n_splits):

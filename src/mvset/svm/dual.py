@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mvset.parallel import Map
 from mvset.svm.compiled import MAX_BLOCK, add_rows, solve
+from mvset.svm.expansion import kernel_expansion
 from mvset.svm.gram import GaussianGram, lazy_gram
 from mvset.svm.metric import Metric
 from mvset.svm.scratch import scratch
@@ -175,7 +176,7 @@ def solve_duals(
     gram: GaussianGram,
     trains: Sequence[NDArray[np.intp]],
     solver: Solver,
-    starts: Sequence[Dual] | None = None,
+    starts: Sequence[Dual | None] | None = None,
     run: Map = map,
 ) -> list[Dual]:
     """One dual for the training rows of each split, all on the same Gram matrix."""
@@ -189,15 +190,31 @@ def solve_duals(
 def solve_in_metrics(
     X: NDArray[np.float64],
     trains: Sequence[NDArray[np.intp]],
-    metrics: Sequence[Metric],
+    metrics: Sequence[Metric | None],
     sigma: float,
     solver: Solver,
     starts: Sequence[Dual | None],
     run: Map = map,
 ) -> list[Dual]:
-    """One dual for each split, in its own metric."""
+    """One dual for each split, in its own metric if it has one, and on its own Gram matrix."""
 
-    def solved(train: NDArray[np.intp], metric: Metric, start: Dual | None) -> Dual:
-        return solve_dual(lazy_gram(metric(X), sigma), train, solver.nu, solver.tol, solver.max_iter, start)
+    def solved(train: NDArray[np.intp], metric: Metric | None, start: Dual | None) -> Dual:
+        rows = X if metric is None else metric(X)
+        if 2 * len(train) >= len(X):
+            return solve_dual(lazy_gram(rows, sigma), train, solver.nu, solver.tol, solver.max_iter, start)
+        return _solve_on_few(rows, train, sigma, solver, start)
 
     return list(run(solved, trains, metrics, starts))
+
+
+def _solve_on_few(
+    X: NDArray[np.float64], train: NDArray[np.intp], sigma: float, solver: Solver, start: Dual | None
+) -> Dual:
+    """The same with the Gram matrix of the training rows only: they are few among the rows of X."""
+    gram = lazy_gram(np.ascontiguousarray(X[train]), sigma)
+    start = None if start is None else replace(start, alpha=start.alpha[train])
+    dual = solve_dual(gram, np.arange(len(train)), solver.nu, solver.tol, solver.max_iter, start)
+    alpha = np.zeros(len(X))
+    alpha[train] = dual.alpha
+    gradient = kernel_expansion(X, alpha, sigma, single_precision=True)(X)
+    return replace(dual, alpha=alpha, gradient=gradient, height=float(np.median(gradient) / alpha.sum()))
