@@ -173,7 +173,7 @@ def test_a_file_of_an_earlier_format_says_what_to_do(path, earlier):
 
 
 def test_a_file_of_an_earlier_version_loads(path, model):
-    note = json.dumps({"format": 4, "mvset": "0.0.1", "scikit-learn": "1.6"}).encode()
+    note = json.dumps({"format": 5, "mvset": "0.0.1", "scikit-learn": "1.6"}).encode()
     rewritten(path, lambda n, c: note if n == "mvset.json" else c)
     with pytest.warns(ModelFileWarning, match=r"written by mvset 0\.0\.1, and this is .* If it misbehaves, fit again"):
         again = mvset.load(path)
@@ -198,7 +198,7 @@ def test_parts_that_do_not_fit_are_damaged_or_of_other_versions(path):
     rewritten(path, lambda n, c: c[: len(c) // 2] if n.endswith(".npy") else c)
     with pytest.raises(ModelFileError, match=r"is damaged \(.*\): copy it once more, or fit again"):
         mvset.load(path)
-    note = json.dumps({"format": 4, "mvset": mvset.__version__, "scikit-learn": "1.6"}).encode()
+    note = json.dumps({"format": 5, "mvset": mvset.__version__, "scikit-learn": "1.6"}).encode()
     rewritten(path, lambda n, c: note if n == "mvset.json" else c)
     with pytest.raises(
         ModelFileError, match=r"was written with mvset .*1\.6 and cannot be read with mvset .* fit again"

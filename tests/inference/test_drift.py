@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mvset.inference.drift import DriftCounter, EffectiveSizes, distribution_p_value, share_p_value
+from mvset.inference.drift import CountedScores, DriftCounter, EffectiveSizes, distribution_p_value, share_p_value
 
 INDEPENDENT = EffectiveSizes()
 
 
 def report(scores, before, offset, rate, cap=np.inf, sizes=INDEPENDENT):
-    counter = DriftCounter(before, offset, cap, rate, sizes, sizes)
+    counter = DriftCounter(CountedScores.of(before), offset, cap, rate, sizes, sizes)
     for part in np.array_split(scores, 3):  # in however many parts
         counter.update(part)
     return counter.report()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from mvset.inference.drift import CountedScores
 from mvset.inference.monitor import Bets, DriftMonitor, _log_likelihood_ratios
 
 
@@ -17,7 +18,9 @@ class Scores:
 
 
 def monitor_of(calibration, rate, seed, reserved=True):
-    return DriftMonitor(Scores(), calibration, reserved=reserved, false_alarm_rate=rate, random_state=seed)
+    return DriftMonitor(
+        Scores(), CountedScores.of(calibration), reserved=reserved, false_alarm_rate=rate, random_state=seed
+    )
 
 
 def test_online_p_values_are_ranks_among_all_before():
@@ -156,7 +159,7 @@ def test_of_dependent_rows_every_kth_is_watched_however_they_come():
     calibration = rng.normal(size=50)
 
     def watched(sizes):
-        monitor = DriftMonitor(Scores(), calibration, reserved=True, decorrelation=7, random_state=0)
+        monitor = DriftMonitor(Scores(), CountedScores.of(calibration), reserved=True, decorrelation=7, random_state=0)
         for part in np.split(scores, np.cumsum(sizes)):
             monitor.update(part)
         return monitor
@@ -167,13 +170,15 @@ def test_of_dependent_rows_every_kth_is_watched_however_they_come():
         assert monitor._counts.sum() == 100
     every_seventh = monitor_of(calibration, 0.01, 0, reserved=False)
     every_seventh.update(scores[::7])
-    at_once = DriftMonitor(Scores(), calibration, reserved=True, decorrelation=7, random_state=0)
+    at_once = DriftMonitor(Scores(), CountedScores.of(calibration), reserved=True, decorrelation=7, random_state=0)
     at_once.update(scores)
     assert at_once.log_martingale_ == every_seventh.log_martingale_
 
 
 def test_a_batch_without_a_row_to_watch_changes_nothing_but_the_count():
-    monitor = DriftMonitor(Scores(), np.arange(10.0), reserved=False, decorrelation=10, random_state=0)
+    monitor = DriftMonitor(
+        Scores(), CountedScores.of(np.arange(10.0)), reserved=False, decorrelation=10, random_state=0
+    )
     monitor.update(np.arange(3.0))
     counts = monitor._counts.copy()
     monitor.update(np.arange(5.0))

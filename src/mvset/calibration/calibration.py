@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,10 +14,11 @@ from mvset.calibration.aggregation import mean_offsets
 from mvset.calibration.dependence import group_effects, is_dependent, order_effects, split_effects
 from mvset.calibration.guarantees import Guarantee
 from mvset.calibration.offsets import half_ranks, level_at, offset_at, order_statistics
+from mvset.calibration.score_summary import N_EXACT, ScoreSummary
 from mvset.calibration.splits import Indices, Split
 from mvset.exceptions import DependenceWarning, warn
 from mvset.inference.bands import order_statistic_bounds
-from mvset.inference.drift import DriftCounter, EffectiveSizes
+from mvset.inference.drift import CountedScores, DriftCounter, EffectiveSizes
 from mvset.inference.intervals import binomial_interval
 from mvset.inference.p_values import conformal_p_values
 from mvset.inference.results import MassBand, MassInterval
@@ -32,6 +33,7 @@ COMPARABLE_FROM = 0.5
 # The same if the scores of the splits are not brought to one height.
 COMPARABLE_FROM_UNSCALED = 0.8
 _MANY_COPIES = 10
+_MANY_ROWS = 2 * N_EXACT  # from here on half of the scores and more would be counted in bins: that saves memory
 
 
 @dataclass(frozen=True)
@@ -75,10 +77,6 @@ class HeldOut:
         codes = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
         return cls(rows, split_rows, list(split_scores), means[value], codes)
 
-    def offsets(self, of_paper: bool) -> Array:
-        """Offsets by rank, of the pooled scores; or by the paper's rule the means over splits of their own offsets."""
-        return mean_offsets(self.split_scores) if of_paper else half_ranks(self.row_scores)
-
 
 @dataclass(frozen=True, eq=False)
 class Calibration(ArrayValue):
@@ -92,9 +90,9 @@ class Calibration(ArrayValue):
         The calibration mode. It says which mass each rank stands for.
     offsets : ndarray of shape (n_ranks,)
         Offset of the set of rank k = 1…n_ranks; descending.
-    scores : ndarray of shape (n_calibration,)
-        Scores of the calibration rows by models that have not seen them, ascending, each row once; empty if the
-        offsets come from the training rows.
+    scores : ndarray of shape (n_scores,)
+        Scores of the calibration rows by models that have not seen them, ascending, each row once; of very many rows
+        a summary (see :class:`ScoreSummary`); empty if the offsets come from the training rows.
     effects : ndarray of shape (n_ranks,)
         Design effect of each rank: how many calibration rows count as one independent row, because splits disagree or
         rows of one group are alike.
@@ -102,6 +100,10 @@ class Calibration(ArrayValue):
         The same for the order of the rows. New rows that come in order have it as well.
     comparable_from : float
         Least mass from which on the calibration scores have the distribution of the scores of new rows.
+    counts : ndarray of shape (n_scores,)
+        Number of calibration rows that each score stands for; one, unless given.
+    exact_up_to : float
+        From this score on, one stands for all up to the next.
     """
 
     guarantee: Guarantee
@@ -110,10 +112,14 @@ class Calibration(ArrayValue):
     effects: Array
     order_effects: Array
     comparable_from: float = 0.0
+    counts: Array | None = None
+    exact_up_to: float = np.inf
 
     def __post_init__(self) -> None:
         """Check everything that an answer rests on."""
         owner = type(self).__name__
+        if self.counts is None:
+            object.__setattr__(self, "counts", np.ones(len(self.scores)))
         if not isinstance(self.guarantee, Guarantee):
             raise ValueError(f"{owner}.guarantee is of the wrong type.")
         if not 0.0 <= float(self.comparable_from) < 1.0:
@@ -121,12 +127,17 @@ class Calibration(ArrayValue):
         for name in ("offsets", "scores", "effects", "order_effects"):
             length = len(self.offsets) if name.endswith("effects") else None
             object.__setattr__(self, name, checked_array(owner, name, getattr(self, name), 1, length=length))
+        counts = checked_array(owner, "counts", self.counts, 1, length=len(self.scores))
+        if (counts < 1.0).any() or (counts != np.floor(counts)).any():
+            raise ValueError(f"{owner}.counts must be numbers of rows.")
+        object.__setattr__(self, "counts", counts)
         n_ranks = len(self.offsets)
         if not n_ranks or (np.diff(self.offsets) > 0).any():
             raise ValueError(f"{owner}.offsets must descend from rank to rank, and there must be at least one.")
         if (np.diff(self.scores) < 0).any():
             raise ValueError(f"{owner}.scores must ascend.")
-        expected = 2 * len(self.scores) - 1 if self.guarantee.mode == "split" else len(self.scores)
+        halves = self.guarantee.mode == "split" and not self.is_summary
+        expected = 2 * len(self.scores) - 1 if halves else len(self.scores)
         if self.is_calibrated and self.guarantee.mode != "paper" and n_ranks != expected:
             raise ValueError(f"{owner} has {n_ranks} offsets for {len(self.scores)} calibration scores.")
         if (self.effects < 1.0).any() or (self.order_effects < 1.0).any():
@@ -146,18 +157,16 @@ class Calibration(ArrayValue):
         With ``ordered=None`` the order of the rows counts if their scores depend on it.
         """
         scores = held_out.row_scores
-        offsets = held_out.offsets(of_paper)
-        effects = split_effects(held_out.split_rows, held_out.split_scores, offsets)
+        if of_paper:
+            offsets = mean_offsets(held_out.split_scores)
+            none = np.ones(len(offsets))
+            found = cls(Guarantee("paper"), offsets, np.sort(scores), none, none, comparable_from)
+        else:
+            found = cls.from_scores(scores, Guarantee("split"), comparable_from)
+        effects = split_effects(held_out.split_rows, held_out.split_scores, found.offsets)
         if held_out.groups is not None:
-            effects = effects * group_effects(scores, held_out.groups, offsets)
-        return cls(
-            Guarantee("paper" if of_paper else "split"),
-            offsets,
-            np.sort(scores),
-            effects,
-            _order_effects(scores, offsets, ordered),
-            comparable_from,
-        )
+            effects = effects * group_effects(scores, held_out.groups, found.offsets)
+        return replace(found, effects=effects, order_effects=_order_effects(scores, found.offsets, ordered))
 
     @classmethod
     def from_reserved(
@@ -169,10 +178,21 @@ class Calibration(ArrayValue):
         ordered: bool | None = None,
     ) -> Calibration:
         """From the scores of reserved rows, in their order: offsets with a guarantee."""
-        offsets, effects = order_statistics(scores), np.ones(len(scores))
+        found = cls.from_scores(scores, guarantee)
+        effects = found.effects
         if groups is not None:
-            effects = group_effects(scores, np.unique(groups, return_inverse=True)[1], offsets)
-        return cls(guarantee, offsets, np.sort(scores), effects, _order_effects(scores, offsets, ordered))
+            effects = group_effects(scores, np.unique(groups, return_inverse=True)[1], found.offsets)
+        return replace(found, effects=effects, order_effects=_order_effects(scores, found.offsets, ordered))
+
+    @classmethod
+    def from_scores(cls, scores: Array, guarantee: Guarantee, comparable_from: float = 0.0) -> Calibration:
+        """From the scores of independent calibration rows: all of few, and a summary of many."""
+        summary = ScoreSummary(N_EXACT if len(scores) > _MANY_ROWS else len(scores))
+        summary.add(scores)
+        halves = guarantee.mode == "split" and summary.exact_up_to == np.inf
+        offsets = half_ranks(scores) if halves else order_statistics(summary.values)
+        none = np.ones(len(offsets))
+        return cls(guarantee, offsets, summary.values, none, none, comparable_from, summary.counts, summary.exact_up_to)
 
     @classmethod
     def from_training(cls, offsets: Array) -> Calibration:
@@ -185,18 +205,20 @@ class Calibration(ArrayValue):
     @cached_property
     def rank_masses(self) -> Array:
         """Mass that each rank stands for."""
-        return self.guarantee.masses_by_rank(len(self.offsets))
+        if not self.is_summary:
+            return self.guarantee.masses_by_rank(len(self.offsets))
+        return self.guarantee.masses_at(np.cumsum(self._counts[::-1]), self.n_rows)
 
     def can_guarantee(self, mass: float) -> bool:
         """Whether the calibration rows suffice for a mass."""
-        return self.guarantee.reaches(mass, len(self.offsets))
+        return self.guarantee.reaches(mass, self.n_rows if self.is_summary else len(self.offsets))
 
     def offset(self, mass: float) -> float:
         """Offset of the set of a mass."""
         mass = checked_share(mass)
         if not self.can_guarantee(mass):
             raise ValueError(
-                f"{len(self.offsets)} calibration rows cannot guarantee mass={mass:g} in {self.guarantee.mode!r} mode: "
+                f"{self.n_rows} calibration rows cannot guarantee mass={mass:g} in {self.guarantee.mode!r} mode: "
                 f"it takes {self.guarantee.min_rows(mass)}. Fit with more rows, or ask for "
                 f"{np.floor(1e4 * self.rank_masses[-1]) / 1e4:g} at most."
             )
@@ -218,18 +240,50 @@ class Calibration(ArrayValue):
         """Whether there are calibration scores, comparable with those of new rows."""
         return len(self.scores) > 0
 
+    @property
+    def is_summary(self) -> bool:
+        """Whether some scores stand for more than one row."""
+        return self.exact_up_to < np.inf
+
+    @property
+    def counted_scores(self) -> CountedScores:
+        """The calibration scores, or the offsets if there are none."""
+        if not self.is_calibrated:
+            return CountedScores.of(self.offsets)
+        return CountedScores(self.scores, self._counts, self.exact_up_to)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of calibration rows."""
+        return int(self._counts.sum())
+
+    @property
+    def _counts(self) -> Array:
+        return cast(Array, self.counts)
+
+    @cached_property
+    def _below(self) -> Array:
+        """Number of calibration rows below each score, and of all rows."""
+        return np.append(0.0, np.cumsum(self._counts))
+
     def p_value(self, scores: ArrayLike) -> Array:
         """Conformal p-values of scores of new rows."""
         self._check_calibrated("p-values")
-        return conformal_p_values(self.scores, scores)
+        return conformal_p_values(self._below[np.searchsorted(self.scores, scores, side="right")], self.n_rows)
+
+    def quantiles(self, shares: Array) -> Array:
+        """Quantiles of the calibration scores."""
+        if not self.is_summary:
+            return np.asarray(np.quantile(self.scores, shares))
+        return np.asarray(self.scores[np.searchsorted(self._below[1:], shares * self.n_rows)])
 
     def share_inside(self, mass: float) -> float:
         """Share of the calibration rows inside the set of a mass."""
-        return (len(self.scores) - int(np.searchsorted(self.scores, self.offset(mass), side="left"))) / len(self.scores)
+        return float(1.0 - self._below[np.searchsorted(self.scores, self.offset(mass), side="left")] / self.n_rows)
 
     def effective_size(self, mass: float) -> float:
         """How many independent rows would tell as much about the mass of a set as the calibration rows do."""
-        return len(self.scores) / self._at(self.effects * self.order_effects, mass)
+        return self.n_rows / self._at(self.effects * self.order_effects, mass)
 
     def mass_interval(self, mass: float, confidence: float = 0.95) -> MassInterval:
         """Interval for the true mass of a set."""
@@ -237,7 +291,7 @@ class Calibration(ArrayValue):
         self._check_calibrated("intervals of the mass")
         share, size = self.share_inside(mass), self.effective_size(mass)
         low, high = binomial_interval(share * size, size, confidence)
-        return MassInterval(share, low, high, confidence, len(self.scores), size)
+        return MassInterval(share, low, high, confidence, self.n_rows, size)
 
     def mass_band(self, masses: ArrayLike | None = None, confidence: float = 0.95) -> MassBand:
         """Simultaneous bounds for the true masses of the sets."""
@@ -265,7 +319,10 @@ class Calibration(ArrayValue):
         """
         rate = checked_share(false_alarm_rate, "false_alarm_rate")
         self._check_calibrated("drift tests")
-        scores, offset = (self.scores, self.offset(mass)) if less_levels is None else (less_levels, 1.0 - mass)
+        before = self.counted_scores
+        offset = self.offset(mass)
+        if less_levels is not None:
+            before, offset = CountedScores.of(less_levels), 1.0 - mass
         cap = np.inf
         if self.comparable_from > 0:
             cap = self.offset(self.comparable_from) if less_levels is None else 1.0 - self.comparable_from
@@ -274,7 +331,7 @@ class Calibration(ArrayValue):
         effects = self.effects * self.order_effects
         slowest = float(self.order_effects[compared].max())
         return DriftCounter(
-            scores,
+            before,
             offset,
             cap,
             rate,
@@ -314,7 +371,7 @@ def warn_if_dependent(calibration: Calibration, mass: float) -> None:
     if calibration.decorrelation == 1:
         return
     warn(
-        f"Neighbouring rows are alike: {len(calibration.scores)} calibration rows count for about "
+        f"Neighbouring rows are alike: {calibration.n_rows} calibration rows count for about "
         f"{calibration.effective_size(mass):.0f} independent ones, and the set may hold less of new rows than asked "
         "for. If rows are in time order, use time_order=True; if several belong together, fit(X, groups=...); if their "
         "order means nothing, shuffle them.",

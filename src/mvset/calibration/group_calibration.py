@@ -12,14 +12,13 @@ the whole.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mvset.calibration.calibration import Calibration
-from mvset.calibration.offsets import half_ranks, order_statistics
 from mvset.exceptions import UnseenGroupWarning, warn
 from mvset.validation import checked_labels
 from mvset.values import ArrayValue, checked_array
@@ -77,11 +76,10 @@ def _of_group(whole: Calibration, scores: Array, mass: float) -> Calibration:
             return whole
     else:
         shares = np.arange(1, _SHRINKAGE_ROWS + 1) / (_SHRINKAGE_ROWS + 1)
-        scores = np.concatenate([scores, np.quantile(whole.scores, shares)])
-    offsets = order_statistics(scores) if whole.guarantee.reserves_rows else half_ranks(scores)
+        scores = np.concatenate([scores, whole.quantiles(shares)])
+    group = Calibration.from_scores(scores, whole.guarantee, whole.comparable_from)
     # What a design effect is at a mass, it is in the group as well.
-    masses = whole.guarantee.masses_by_rank(len(offsets))
     effects, order_effects = (
-        np.interp(masses, whole.rank_masses, each) for each in (whole.effects, whole.order_effects)
+        np.interp(group.rank_masses, whole.rank_masses, each) for each in (whole.effects, whole.order_effects)
     )
-    return Calibration(whole.guarantee, offsets, np.sort(scores), effects, order_effects, whole.comparable_from)
+    return replace(group, effects=effects, order_effects=order_effects)

@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from mvset.calibration.offsets import shares_held
 from mvset.calibration.splits import Indices, Splitting, can_split
 from mvset.exceptions import TooFewRowsError
 
@@ -48,16 +47,22 @@ class Guarantee:
         """Whether the calibration rows are set aside before anything else sees the data."""
         return self.mode in ("conformal", "pac")
 
-    def masses_by_rank(self, n_rows: int) -> NDArray[np.float64]:
-        """Largest mass that each of so many ranks stands for."""
-        rank = np.arange(1.0, n_rows + 1.0)
-        if self.mode == "split":  # half ranks 1, 1½, 2, …; a quarter rounds to the nearest
-            return np.asarray((0.5 * (rank + 1.0) + 1.25) / (0.5 * (n_rows + 1.0) + 2.0))
+    def masses_by_rank(self, n_ranks: int) -> NDArray[np.float64]:
+        """Largest mass that each of so many ranks stands for, in half steps in "split" mode."""
+        rank = np.arange(1.0, n_ranks + 1.0)
+        if self.mode == "split":
+            rank = 0.5 * (rank + 1.0)
+        return self.masses_at(rank, rank[-1] if n_ranks else 0.0)
+
+    def masses_at(self, ranks: NDArray[np.float64], n_rows: float) -> NDArray[np.float64]:
+        """Largest mass that ranks among so many calibration rows stand for."""
+        if self.mode == "split":  # ranks come in half steps; a quarter rounds to the nearest
+            return np.asarray((ranks + 1.25) / (n_rows + 2.0))
         if self.mode == "conformal":
-            return np.asarray(rank / (n_rows + 1.0))
+            return np.asarray(ranks / (n_rows + 1.0))
         if self.mode == "pac":
-            return np.asarray(betaincinv(rank, n_rows + 1.0 - rank, 1.0 - self.confidence))
-        return shares_held(n_rows)
+            return np.asarray(betaincinv(ranks, n_rows + 1.0 - ranks, 1.0 - self.confidence))
+        return np.asarray(ranks / n_rows)
 
     def reaches(self, mass: float, n_rows: int) -> bool:
         """Whether so many calibration rows suffice for a mass."""

@@ -193,7 +193,7 @@ class CalibratedSet(MetaEstimatorMixin, InferenceEstimator):
             ordered=True if self.time_order else None,
             comparable_from=COMPARABLE_FROM_UNSCALED,
         )
-        warn_if_unresolved(self.mass, len(calibration.scores))
+        warn_if_unresolved(self.mass, calibration.n_rows)
         if isinstance(rule, RandomSplitting):
             warn_if_dependent(calibration, self.mass)
         self.sets_ = measured_sets(

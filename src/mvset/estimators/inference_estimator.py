@@ -238,7 +238,7 @@ class InferenceEstimator(SetEstimator):
         sets = self.sets_
         return DriftMonitor(
             copy.deepcopy(self),  # a later fit does not change what is watched
-            sets.calibration.scores if sets.is_calibrated else sets.calibration.offsets,
+            sets.calibration.counted_scores,
             reserved=sets.guarantee.reserves_rows,
             decorrelation=sets.calibration.decorrelation,
             false_alarm_rate=rate,

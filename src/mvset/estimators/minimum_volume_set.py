@@ -393,7 +393,7 @@ class MinimumVolumeSet(InferenceEstimator):
         self.selection_ = search.selection
         self.n_iter_ = report.iterations
         warn_if_unconverged([*(each.report for each in search.candidates if each is not search.best), report], self.tol)
-        warn_if_unresolved(self.mass, len(calibration.offsets if of_paper else calibration.scores))
+        warn_if_unresolved(self.mass, len(calibration.offsets) if of_paper else calibration.n_rows)
         if isinstance(rule, RandomSplitting) and not of_paper:
             warn_if_dependent(calibration, self.mass)
         warn_about_bandwidth(search.curves[search.choice.best], self.selection_)

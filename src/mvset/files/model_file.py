@@ -20,7 +20,7 @@ from mvset.files.atomic import atomic_write
 from mvset.inference.monitor import DriftMonitor
 from mvset.version import __version__
 
-_FORMAT = 4  # raised when models of before can no longer be read
+_FORMAT = 5  # raised when models of before can no longer be read
 _NOTE = "mvset.json"
 _TRUSTED = [
     "mvset.bandwidth.choice.Selection",

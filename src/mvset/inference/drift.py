@@ -16,6 +16,25 @@ Array = NDArray[np.float64]
 _EXACT = 10_000  # rows up to which the distribution of the Kolmogorov-Smirnov distance is computed exactly
 
 
+@dataclass(frozen=True)
+class CountedScores:
+    """Ascending scores and the number of rows that each stands for; beyond `exact_up_to`, for all up to the next."""
+
+    values: Array
+    counts: Array
+    exact_up_to: float = np.inf
+
+    @classmethod
+    def of(cls, scores: Array) -> CountedScores:
+        """One row for each score."""
+        return cls(np.sort(scores), np.ones(len(scores)))
+
+    def rounded(self, scores: Array) -> Array:
+        """Scores of other rows, counted in the same way."""
+        position = np.searchsorted(self.values, scores, side="right") - 1
+        return np.where(scores > self.exact_up_to, self.values[position], scores)
+
+
 class ScoreCells:
     """Positions of scores relative to a sample: on one of its distinct scores, or between two of them.
 
@@ -32,9 +51,9 @@ class ScoreCells:
         """Index of the cell of each score: below the first step, on it, between it and the second, and so on."""
         return np.searchsorted(self.steps, scores, "left") + np.searchsorted(self.steps, scores, "right")
 
-    def count(self, scores: Array) -> NDArray[np.intp]:
-        """Number of scores in each cell."""
-        return np.bincount(self.of(scores), minlength=len(self))
+    def count(self, scores: Array, counts: Array | None = None) -> NDArray[np.intp]:
+        """Number of scores in each cell, each counted as often as given."""
+        return np.bincount(self.of(scores), counts, minlength=len(self)).astype(np.intp)
 
 
 @dataclass(frozen=True)
@@ -63,7 +82,7 @@ class DriftCounter:
 
     def __init__(
         self,
-        calibration_scores: Array,
+        calibration_scores: CountedScores,
         offset: float,
         cap: float,
         false_alarm_rate: float,
@@ -71,20 +90,21 @@ class DriftCounter:
         distribution_sizes: EffectiveSizes,
     ) -> None:
         self._offset = offset
-        self._inside_before = int(np.sum(calibration_scores >= offset))
+        self._scores = calibration_scores
+        self._inside_before = int(calibration_scores.counts[calibration_scores.values >= offset].sum())
         self._cap = cap
         self._false_alarm_rate = false_alarm_rate
         self._share_sizes = share_sizes
         self._distribution_sizes = distribution_sizes
-        capped = np.minimum(calibration_scores, cap)
+        capped = np.minimum(calibration_scores.values, cap)
         self._cells = ScoreCells(capped)
-        self._before = self._cells.count(capped)
+        self._before = self._cells.count(capped, calibration_scores.counts)
         self._now = np.zeros_like(self._before)
         self._outside = 0
 
     def update(self, scores: Array) -> None:
         """Count more rows of the batch."""
-        self._now += self._cells.count(np.minimum(scores, self._cap))
+        self._now += self._cells.count(np.minimum(self._scores.rounded(scores), self._cap))
         self._outside += int(np.sum(scores < self._offset))
 
     def report(self) -> DriftReport:

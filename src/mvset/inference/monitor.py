@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 from sklearn.utils import check_random_state
 
-from mvset.inference.drift import ScoreCells
+from mvset.inference.drift import CountedScores, ScoreCells
 from mvset.values import ArrayValue
 
 Array = NDArray[np.float64]
@@ -74,7 +74,7 @@ class DriftMonitor:
     def __init__(
         self,
         model: Scorer,
-        calibration_scores: Array,
+        calibration_scores: CountedScores,
         *,
         reserved: bool,
         decorrelation: int = 1,
@@ -90,12 +90,17 @@ class DriftMonitor:
         self._rng = check_random_state(random_state)
         # The ranks of rows that fall between the same two calibration scores are drawn at random. Exchangeable rows
         # have any order there with equal probability, so the p-values have the same distribution as exact ranks.
-        self._steps = np.unique(calibration_scores)
+        self._steps = np.unique(calibration_scores.values)
+        self._exact_up_to = calibration_scores.exact_up_to
         cells = ScoreCells(self._steps)
         # Calibration rows that depend on each other are not exchangeable with the rows to come, nor are neighbours.
         self._decorrelation = decorrelation
         reserved = reserved and decorrelation == 1
-        self._counts = cells.count(calibration_scores) if reserved else np.zeros(len(cells), dtype=np.intp)
+        self._counts = (
+            cells.count(calibration_scores.values, calibration_scores.counts)
+            if reserved
+            else np.zeros(len(cells), dtype=np.intp)
+        )
         self._bets = Bets(np.empty(0), np.empty(0), np.empty((0, _BINS)))
 
     def update(self, X: Any) -> bool:
@@ -125,6 +130,7 @@ class DriftMonitor:
 
     def _p_values(self, scores: Array) -> tuple[Array, NDArray[np.intp]]:
         """Rank of each score among all before it, ties at random, as a share; and the counts with these scores."""
+        scores = CountedScores(self._steps, self._steps, self._exact_up_to).rounded(scores)
         cells, counts = ScoreCells(self._steps).of(scores), self._counts
         found = [np.empty(0)]
         for start in range(0, len(cells), _BLOCK):

@@ -15,10 +15,9 @@ from mvset.inference.results import Detection
 Array = NDArray[np.float64]
 
 
-def conformal_p_values(calibration_scores: Array, scores: ArrayLike) -> Array:
-    """P-values of scores of new rows, from ascending calibration scores."""
-    at_most = np.searchsorted(calibration_scores, scores, side="right")
-    return np.asarray((1.0 + at_most) / (len(calibration_scores) + 1.0))
+def conformal_p_values(at_most: ArrayLike, n_rows: int) -> Array:
+    """P-values of new rows, from how many of so many calibration rows have their score at most."""
+    return np.asarray((1.0 + np.asarray(at_most)) / (n_rows + 1.0))
 
 
 def detect_outliers(p_values: Array, fdr: float) -> Detection:

@@ -114,7 +114,7 @@ class LevelHistogramDisplay:
         True
         """
         model = ModelParts.of(estimator)
-        sets, n_calibration = model.sets, len(model.sets.calibration.scores)
+        sets, n_calibration = model.sets, model.sets.calibration.n_rows
         return cls.from_predictions(
             sets.level(model.scores(X)),
             mass=sets.mass,

@@ -76,7 +76,7 @@ def report_numbers(model: ModelParts, survey: SurveyResult) -> ReportNumbers:
 
 def _chance_shares(model: ModelParts, survey: SurveyResult) -> tuple[Array, Array]:
     """Pointwise bounds for the share of rows in each bar, given the sampling error of rows and calibration rows."""
-    low, high = chance_heights(survey.drift.n_rows, LEVEL_EDGES, len(model.sets.calibration.scores), CONFIDENCE)
+    low, high = chance_heights(survey.drift.n_rows, LEVEL_EDGES, model.sets.calibration.n_rows, CONFIDENCE)
     return low * np.diff(LEVEL_EDGES), high * np.diff(LEVEL_EDGES)
 
 
