@@ -51,7 +51,7 @@ def test_aggregate_in_one_metric_for_all_splits_or_one_for_each(name, n_metrics,
     assert len(function.metrics) == n_metrics
     np.testing.assert_allclose(function(table), np.mean(expected, axis=0), rtol=1e-9)
     found = held_out_scores(table, splits, duals, weights, 0.8, metrics)
-    single = held_out_scores(table, splits, duals, weights, 0.8, metrics, single_precision=True)
+    single = held_out_scores(table, splits, duals, weights, 0.8, metrics, precision="single")
     for split, scores, other, scores_32 in zip(splits, found, expected, single, strict=True):
         np.testing.assert_allclose(scores, other[split.held_out], rtol=1e-9)
         np.testing.assert_allclose(scores_32, other[split.held_out], rtol=2e-5)
@@ -96,7 +96,7 @@ def test_splits_without_height_have_equal_weights():
 def test_scores_of_a_hopeless_bandwidth_are_zero_in_the_rule_of_the_paper():
     X = np.random.default_rng(0).normal(size=(200, 2))
     splits, duals = solved(X, 1e-4, 3)
-    for settings in ({"single_precision": True}, {"drop_negligible": True}):
+    for settings in ({"precision": "single"}, {"drop_negligible": True}):
         assert not np.any(held_out_scores(X, splits, duals, np.ones(3), 1e-4, **settings))
 
 
@@ -116,10 +116,10 @@ def test_scores_are_zero_below_a_share_of_the_border_and_as_computed_above():
 def test_float32_ranks_like_float64(sigma, table):
     splits, duals = solved(table, sigma, 3)
     weights = split_weights(duals)
-    single, double = (aggregate(table, duals, weights, sigma, single_precision=each) for each in (True, False))
+    single, double = (aggregate(table, duals, weights, sigma, precision=each) for each in ("single", "double"))
     np.testing.assert_allclose(single(table), double(table), rtol=2e-5)
     offsets = [
-        order_statistics(np.concatenate(held_out_scores(table, splits, duals, weights, sigma, single_precision=each)))
-        for each in (True, False)
+        order_statistics(np.concatenate(held_out_scores(table, splits, duals, weights, sigma, precision=each)))
+        for each in ("single", "double")
     ]
     np.testing.assert_allclose(*offsets, rtol=2e-5, atol=1e-12)

@@ -10,10 +10,14 @@ from mvset.calibration.splits import (
     GroupSplitting,
     RandomSplitting,
     Split,
+    limited,
+    max_train_rows,
     random_splits,
     splitting,
     subsample,
+    trained_rows,
     warn_if_unresolved,
+    within,
 )
 from mvset.exceptions import CalibrationWarning
 
@@ -327,3 +331,169 @@ def test_a_mass_is_resolved_from_as_many_rows_as_conformal_needs(mass, needed):
     warn_if_unresolved(mass, needed)
     with pytest.warns(CalibrationWarning, match=f"{needed - 1} held-out rows cannot resolve .* {needed} are needed"):
         warn_if_unresolved(mass, needed - 1)
+
+
+# ---------------------------------------------------------------- few rows to train on, of many
+
+
+def times_trained(splits, n):
+    return np.bincount(np.concatenate([split.train for split in splits]), minlength=n)
+
+
+@pytest.mark.parametrize("n_splits", [1, 5, 10])
+def test_while_rows_last_each_split_trains_on_its_own_and_holds_out_all_others(n_splits):
+    splits = RandomSplitting(n_splits, 0.2, 100).splits(np.arange(1000), np.random.RandomState(0))
+    assert len(splits) == n_splits
+    for split in splits:
+        assert len(split.train) == 100
+        np.testing.assert_array_equal(split.held_out, np.setdiff1d(np.arange(1000), split.train))
+    times = times_trained(splits, 1000)
+    assert times.max() == 1
+    assert times.sum() == 100 * n_splits
+
+
+@pytest.mark.parametrize("n_splits", [3, 7, 13])
+def test_rows_train_equally_often(n_splits):
+    splits = RandomSplitting(n_splits, 0.2, 200).splits(np.arange(503), np.random.RandomState(0))
+    assert {len(split.train) for split in splits} == {200}
+    times = times_trained(splits, 503)
+    assert times.max() - times.min() == 1
+
+
+def test_each_training_sample_is_a_uniform_draw():
+    """Chance of row 0 in the third of three samples, which straddles two rounds: 0.4 ± 4 standard errors."""
+    rule = RandomSplitting(3, 0.2, 4)
+    hits = [0 in rule.splits(np.arange(10), np.random.RandomState(seed))[2].train for seed in range(2000)]
+    assert abs(np.mean(hits) - 0.4) < 4 * np.sqrt(0.4 * 0.6 / 2000)
+
+
+def test_the_limit_begins_where_a_split_would_train_on_more():
+    def drawn(max_train):
+        return RandomSplitting(5, 0.2, max_train).splits(np.arange(500), np.random.RandomState(0))
+
+    for split, same in zip(drawn(400), drawn(None), strict=True):
+        np.testing.assert_array_equal(split.train, same.train)
+        np.testing.assert_array_equal(split.held_out, same.held_out)
+    assert {(len(split.train), len(split.held_out)) for split in drawn(399)} == {(399, 101)}
+
+
+@pytest.mark.parametrize(
+    ("n", "share", "n_kept"), [(2000, 0.5, 500), (2000, 0.9, 200), (800, 0.5, 400), (1000, 0.5, 500), (1001, 0.5, 500)]
+)
+def test_rows_that_would_train_nothing_are_reserved(n, share, n_kept):
+    kept, reserved = RandomSplitting(5, 0.2, 100).reserve(n, share, np.random.RandomState(0))
+    assert len(kept) == n_kept
+    np.testing.assert_array_equal(np.sort(np.concatenate([kept, reserved])), np.arange(n))
+    assert (np.diff(kept) > 0).all()
+    assert (np.diff(reserved) > 0).all()
+    assert kept.mean() == pytest.approx(n / 2, abs=4 * n / np.sqrt(12 * n_kept))
+
+
+@pytest.mark.parametrize(("n", "n_splits", "max_train"), [(1000, 5, 100), (20, 1, 2), (20_000, 10, 1000)])
+def test_most_rows_are_left_from_twice_as_many_as_train(n, n_splits, max_train):
+    rule = RandomSplitting(n_splits, 0.2, max_train)
+    assert rule.leaves_most(n)
+    assert not rule.leaves_most(n - 1)
+    assert not RandomSplitting(n_splits, 0.2).leaves_most(n)
+
+
+RULES = {
+    "random": RandomSplitting(6, 0.2),
+    "groups": GroupSplitting(6, 0.2, GROUPS),
+    "blocks": BlockSplitting(6, 0.2, 9),
+    "splitter": CustomSplitting(KFold(6, shuffle=True), np.zeros((400, 1))),
+}
+
+
+@pytest.mark.parametrize("max_train", [2, 40, 250, 300])
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+def test_limited_splits_hold_out_the_same_rows_and_train_on_some_of_theirs(rule, max_train):
+    splits = rule.splits(np.arange(400), np.random.RandomState(0))
+    fewer = limited(splits, 400, max_train, np.random.RandomState(1))
+    for split, part in zip(splits, fewer, strict=True):
+        np.testing.assert_array_equal(part.held_out, split.held_out)
+        assert len(part.train) == min(max_train, len(split.train))
+        assert (np.diff(part.train) > 0).all()
+        assert np.isin(part.train, split.train).all()
+
+
+def test_without_a_limit_splits_stay_as_they_are():
+    splits = random_splits(100, 3, 0.2, np.random.RandomState(0))
+    rng = np.random.RandomState(1)
+    assert limited(splits, 100, None, rng) == splits
+    assert rng.randint(1000) == np.random.RandomState(1).randint(1000)
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+def test_limited_splits_train_on_different_rows_as_long_as_there_are_any(rule):
+    splits = rule.splits(np.arange(400), np.random.RandomState(0))
+    assert times_trained(limited(splits, 400, 40, np.random.RandomState(1)), 400).max() == 1
+    often = times_trained(limited(splits, 400, 200, np.random.RandomState(1)), 400)
+    assert often.max() - often.min() <= 2  # three times each, and zero to six by independent draws
+
+
+def test_limited_splits_are_drawn_by_the_seed_and_from_everywhere():
+    splits = random_splits(1000, 5, 0.2, np.random.RandomState(0))
+    first, again, other = (limited(splits, 1000, 100, np.random.RandomState(seed))[0].train for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert first.mean() == pytest.approx(500, abs=4 * 1000 / np.sqrt(12 * 100))
+
+
+def test_limited_blocks_keep_their_distance_and_limited_groups_their_side():
+    def fewer(rule):
+        splits = RULES[rule].splits(np.arange(400), np.random.RandomState(0))
+        return limited(splits, 400, 50, np.random.RandomState(1))
+
+    for split in fewer("blocks"):
+        assert np.abs(split.train[:, np.newaxis] - split.held_out).min() > 9
+        assert all(len(run) % 40 == 0 for run in runs(split.held_out))
+    for split in fewer("groups"):
+        assert not np.isin(GROUPS[split.train], GROUPS[split.held_out]).any()
+        assert np.isin(np.flatnonzero(np.isin(GROUPS, GROUPS[split.held_out])), split.held_out).all()
+
+
+def test_trained_rows_are_those_of_all_splits():
+    splits = [Split(np.array([1, 5]), np.array([0, 2, 7])), Split(np.array([2, 7]), np.array([1, 3, 5]))]
+    np.testing.assert_array_equal(trained_rows(splits, 9), [1, 2, 5, 7])
+
+
+def test_all_rows_count_as_trained_if_a_split_holds_out_none_that_is():
+    alone = [Split(np.array([1, 5]), np.array([0, 2, 7]))]
+    np.testing.assert_array_equal(trained_rows(alone, 9), np.arange(9))
+    with_another = [*alone, Split(np.array([3, 5]), np.array([1]))]
+    np.testing.assert_array_equal(trained_rows(with_another, 9), np.arange(9))
+
+
+def test_parts_of_splits_are_indices_into_the_rows():
+    splits = [Split(np.array([1, 5]), np.array([0, 2, 7])), Split(np.array([2, 7]), np.array([1, 3, 5]))]
+    first, second = within(splits, np.array([1, 2, 5, 7]))
+    np.testing.assert_array_equal(first.train, [0, 2])
+    np.testing.assert_array_equal(first.held_out, [1, 3])
+    np.testing.assert_array_equal(second.train, [1, 3])
+    np.testing.assert_array_equal(second.held_out, [0, 2])
+
+
+def test_trained_rows_train_in_the_parts_as_in_the_splits():
+    splits = RandomSplitting(5, 0.2, 30).splits(np.arange(400), np.random.RandomState(0))
+    rows = trained_rows(splits, 400)
+    assert len(rows) == 150
+    for split, part in zip(splits, within(splits, rows), strict=True):
+        np.testing.assert_array_equal(rows[part.train], split.train)
+        np.testing.assert_array_equal(np.sort(np.append(part.train, part.held_out)), np.arange(150))
+
+
+@pytest.mark.parametrize(
+    ("asked", "n", "expected"),
+    [("auto", 4000, None), ("auto", 4001, 1000), (None, 10**6, None), (7, 100, 7), (np.int64(7), 10**6, 7)],
+)
+def test_how_many_rows_a_split_may_train_on(asked, n, expected):
+    assert max_train_rows(asked, n) == expected
+    assert splitting(5, 0.2, np.zeros((100, 1)), max_train=expected).max_train == expected
+
+
+@pytest.mark.parametrize(("n", "n_splits"), [(4000, 10), (4001, 20), (19_999, 20), (20_000, 10)])
+def test_tables_of_some_thousand_rows_are_split_more_often(n, n_splits):
+    limit = max_train_rows("auto", n)
+    assert splitting("auto", 0.2, np.zeros((n, 1)), max_train=limit).n_splits == n_splits
+    assert splitting("auto", 0.2, np.zeros((n, 1))).n_splits == 10

@@ -31,7 +31,7 @@ def test_expansion_against_float64_reference(table):
     precisions = [reference.precision(name, table[i::4]) for i, name in enumerate(NAMES)]
     expected = reference.metric_expansion(table, table, weights, 0.7, precisions)
     np.testing.assert_allclose(function(table), expected, rtol=1e-9)
-    np.testing.assert_allclose(replace(function, single_precision=True)(table), expected, rtol=2e-5)
+    np.testing.assert_allclose(replace(function, precision="single")(table), expected, rtol=2e-5)
 
 
 def test_without_units_and_correlations_it_is_the_plain_expansion():
@@ -80,8 +80,8 @@ def test_extreme_values_are_zero():
     X = np.random.default_rng(0).normal(size=(200, 3))
     function = metric_expansion(X, random_weights(200), 0.8, three_metrics(X))
     far = np.array([[1e300, 0.0, 0.0], [-1.7e308, 1.7e308, 1.7e308], [1e5, 0.0, 0.0]])
-    for single in (False, True):
-        np.testing.assert_array_equal(replace(function, single_precision=single)(far), 0.0)
+    for precision in ("single", "double", "mixed"):
+        np.testing.assert_array_equal(replace(function, precision=precision)(far), 0.0)
     assert function(X[:0]).shape == (0,)
 
 

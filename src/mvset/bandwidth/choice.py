@@ -15,6 +15,7 @@ from mvset.values import ArrayValue
 
 Array = NDArray[np.float64]
 SelectionRule = Literal["log_volume", "area"]
+SAME_VOLUME = 0.005  # difference of log volumes that is too small for a wider search
 
 
 @dataclass(frozen=True, eq=False)

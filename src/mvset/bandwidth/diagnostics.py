@@ -6,13 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mvset.bandwidth.choice import Selection, meets_nu_condition
+from mvset.bandwidth.choice import SAME_VOLUME, Selection, meets_nu_condition
 from mvset.bandwidth.curves import BandwidthCurve
 from mvset.exceptions import BandwidthEdgeWarning, BandwidthWarning, MvsetWarning, VolumeWarning, warn
 from mvset.volume.reliability import more_points, unreliable
 from mvset.volume.sampler import SUFFICIENT
-
-_SAME_VOLUME = 0.005  # difference of log volumes that is too small for a wider search
 
 
 def warn_about_bandwidth(curve: BandwidthCurve, selection: Selection) -> None:
@@ -89,7 +87,7 @@ def _least_on_edge(curve: BandwidthCurve, selection: Selection) -> str:
     beside = 1 if curve.sigma == selection.sigmas[0] else -2
     if len(selection.sigmas) > 2 and np.isfinite(selection.values[beside]):
         behind = selection.values[beside] - np.min(selection.values[np.isfinite(selection.values)])
-        if behind <= max(selection.errors[beside], _SAME_VOLUME):
+        if behind <= max(selection.errors[beside], SAME_VOLUME):
             return ""
     return _on_edge(curve.sigma, selection.sigmas.tolist())
 

@@ -149,8 +149,8 @@ class _Drawn:
             if candidates and not met:
                 break
             weights = split_weights(solved)
-            scores = held_out_scores(part, self.parts, solved, weights, sigma, single_precision=True)
-            function = aggregate(part, solved, weights, sigma, metrics, single_precision=True)
+            scores = held_out_scores(part, self.parts, solved, weights, sigma, precision="single")
+            function = aggregate(part, solved, weights, sigma, metrics, precision="single")
             offsets = half_ranks(HeldOut.of(part, self.parts, scores, function).row_scores)
             rank_masses = Guarantee("split").masses_by_rank(len(offsets))
             candidates.append(_Candidate(sigma, function, offset_at(offsets, self.masses, rank_masses)))

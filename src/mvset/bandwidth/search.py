@@ -8,7 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from mvset.bandwidth.choice import RULES, Choice, Selection, SelectionRule, eligible_bandwidths, meets_nu_condition
+from mvset.bandwidth.choice import (
+    RULES,
+    SAME_VOLUME,
+    Choice,
+    Selection,
+    SelectionRule,
+    eligible_bandwidths,
+    meets_nu_condition,
+)
 from mvset.bandwidth.curves import BandwidthCurve, bandwidth_curve
 from mvset.bandwidth.grid import extend_grid, narrower_bandwidths
 from mvset.calibration.aggregation import aggregate, held_out_scores, split_weights
@@ -30,6 +38,7 @@ Array = NDArray[np.float64]
 
 _PILOT_SHARE = 0.1  # share of the points in a first sample, which tells for which set to draw all of them
 SUBSET_SIZE = 5  # columns: the largest number at which the volumes of sets of any shape are measured well
+_SCORED_ROWS = 3000  # held out by a split that trains on a small sample
 _ROWS_PER_PARAMETER = 500  # of the metric: from here on it does not depend on single rows
 
 
@@ -99,7 +108,7 @@ class BandwidthSearch:
         self.metric = metric
         self.metrics = [] if metric is None else [Metric.fitted(metric, X, X.std(axis=0))]
         self.mapped = self.metrics[0](X) if self.metrics else X
-        self.splits = splits
+        self.splits = [_scored(split, len(X)) for split in splits]
         self.masses = masses
         self.sampler = sampler
         self.solver = solver
@@ -153,6 +162,8 @@ class BandwidthSearch:
             grid = [candidate.sigma for candidate in self.candidates]
             # Where volumes do not tell, the grid goes on to the condition on ν.
             sigmas = extend_grid(grid, 0 if self.sample_is_too_small else self.choice.best, rounds)
+            if self._gains_nothing_by_width(sigmas):
+                sigmas = np.empty(0)
             if self.sample_is_too_small and not self._narrowest_meets_nu:
                 sigmas = np.empty(0)
             larger = [each for each in self.larger_nus if each > nu]
@@ -168,21 +179,22 @@ class BandwidthSearch:
         """Solve every split at each bandwidth, from wide to narrow: each solution starts from the one before."""
         gram = None
         duals: Sequence[Dual | None] = [None] * len(self.splits)
-        trains = [split.train for split in self.splits]
+        trains, held_out = [split.train for split in self.splits], [split.held_out for split in self.splits]
         solver = replace(self.solver, nu=nu)
         for sigma in report_progress(np.sort(sigmas)[::-1].tolist(), self.verbose):
-            if self._training_samples_are_small:
-                duals = solve_in_metrics(self.mapped, trains, [None] * len(trains), sigma, solver, duals, self.run)
+            if self.training_samples_are_small:
+                none = [None] * len(trains)
+                duals = solve_in_metrics(self.mapped, trains, none, sigma, solver, duals, self.run, held_out)
             else:
                 gram = gaussian_gram(self.mapped, sigma, self.run, recycle=gram)
                 duals = solve_duals(gram, trains, solver, starts=duals, run=self.run)
             weights = split_weights(duals, equal=self.of_paper)
-            scores = held_out_scores(self.X, self.splits, duals, weights, sigma, run=self.run, single_precision=True)
+            scores = held_out_scores(self.X, self.splits, duals, weights, sigma, run=self.run, precision="single")
             by_split = split_offsets(scores, self.masses)
             self.candidates.append(
                 Candidate(
                     nu,
-                    aggregate(self.X, duals, weights, sigma, self.metrics, single_precision=True),
+                    aggregate(self.X, duals, weights, sigma, self.metrics, precision="single"),
                     self._offsets(scores, by_split),
                     by_split,
                     [dual.compact() for dual in duals],
@@ -202,7 +214,7 @@ class BandwidthSearch:
         """
         if self.of_paper:
             return np.asarray(by_split.mean(axis=0))
-        if self._training_samples_are_small:
+        if self.training_samples_are_small:
             pooled = pooled_scores([split.held_out for split in self.splits], scores, len(self.X))
             return offset_at(offsets_by_rank(pooled[np.isfinite(pooled)])[0], self.masses)
         return np.asarray(np.median(by_split, axis=0))
@@ -226,17 +238,18 @@ class BandwidthSearch:
         The first splits are those of the search.
         """
         solved, sigma, solver = self.best.duals, self.best.sigma, replace(self.solver, nu=self.best.nu)
-        trains = [split.train for split in splits]
+        trains, held_out = [split.train for split in splits], [_scored(split, len(self.X)).held_out for split in splits]
         if metrics and metrics is not self.metrics:
             starts = [*solved, *[None] * (len(splits) - len(solved))]
-            duals = solve_in_metrics(self.X, trains, metrics, sigma, solver, starts, self.run)
+            duals = solve_in_metrics(self.X, trains, metrics, sigma, solver, starts, self.run, held_out)
             return [dual.compact() for dual in duals]
         further = trains[len(solved) :]
         if not further:
             return solved
-        if self._training_samples_are_small:
+        if self.training_samples_are_small:
             none = [None] * len(further)
-            apart = solve_in_metrics(self.mapped, further, none, sigma, solver, none, self.run)
+            scored = held_out[len(solved) :]
+            apart = solve_in_metrics(self.mapped, further, none, sigma, solver, none, self.run, scored)
             return solved + [dual.compact() for dual in apart]
         gram = gaussian_gram(self.mapped, sigma, self.run)
         return solved + [dual.compact() for dual in solve_duals(gram, further, solver, run=self.run)]
@@ -310,9 +323,9 @@ class BandwidthSearch:
         return float(curve.effective_sample_sizes[bounded[-1] if len(bounded) else -1])
 
     @property
-    def _training_samples_are_small(self) -> bool:
+    def training_samples_are_small(self) -> bool:
         """Whether splits train on so few rows that each is solved on a Gram matrix of its own."""
-        return 2 * max(len(split.train) for split in self.splits) < len(self.X)
+        return all(_is_small(split, len(self.X)) for split in self.splits)
 
     @property
     def n_independent_splits(self) -> float:
@@ -331,6 +344,14 @@ class BandwidthSearch:
     def _narrowest_meets_nu(self) -> bool:
         return meets_nu_condition(self.candidates[0].report.training_mass, self.masses)
 
+    def _gains_nothing_by_width(self, sigmas: Array) -> bool:
+        """Whether the grid grows beyond the global scale of the rows although the last step made no set smaller."""
+        values, widest = self.choice.values, self.candidates[-1].sigma
+        grows_wider = len(sigmas) > 0 and sigmas[0] > widest >= np.sqrt(self.mapped.var(axis=0).sum())
+        return bool(
+            grows_wider and self.rule == "log_volume" and len(values) > 1 and values[-2] - values[-1] < SAME_VOLUME
+        )
+
     def _leave_out_failures(self) -> Array:
         """Leave out the bandwidths that fail the condition on ν; these and narrower ones, to be tried with another."""
         self.candidates = [c for c in self.candidates if meets_nu_condition(c.report.training_mass, self.masses)]
@@ -342,6 +363,18 @@ class BandwidthSearch:
         """Whether the last candidate fails the condition on ν where an earlier one met it."""
         met = [meets_nu_condition(candidate.report.training_mass, self.masses) for candidate in self.candidates]
         return any(met) and not met[-1]
+
+
+def _is_small(split: Split, n_rows: int) -> bool:
+    """Whether a split trains on so few rows that it is solved on a Gram matrix of its own."""
+    return 2 * len(split.train) < n_rows
+
+
+def _scored(split: Split, n_rows: int) -> Split:
+    """The split with as many rows held out as it takes to compare bandwidths; the others would only cost time."""
+    if not _is_small(split, n_rows):
+        return split
+    return Split(split.train, split.held_out[:: -(-len(split.held_out) // _SCORED_ROWS)])
 
 
 def pooled_scores(held_out: Sequence[NDArray[np.intp]], split_scores: Sequence[Array], n_rows: int) -> Array:

@@ -18,7 +18,7 @@ from mvset.calibration.offsets import offset_at, offsets_by_rank, shares_held
 from mvset.calibration.splits import Split
 from mvset.parallel import Map
 from mvset.svm.dual import Dual
-from mvset.svm.expansion import KernelExpansion, kernel_expansion
+from mvset.svm.expansion import KernelExpansion, Precision, kernel_expansion
 from mvset.svm.metric import Metric
 from mvset.svm.metric_expansion import MetricExpansion, metric_expansion
 
@@ -45,14 +45,14 @@ def aggregate(
     sigma: float,
     metrics: Sequence[Metric] = (),
     *,
-    single_precision: bool = False,
+    precision: Precision = "double",
 ) -> KernelExpansion | MetricExpansion:
     """Weighted mean of the solution functions of all splits; `metrics` are none, one for all, or one for each."""
     weighted = [w * dual.coefficients for w, dual in zip(weights, duals, strict=True)]
     if not metrics:
-        return kernel_expansion(X, np.mean(weighted, axis=0), sigma, single_precision=single_precision)
+        return kernel_expansion(X, np.mean(weighted, axis=0), sigma, precision=precision)
     coefficients = np.mean(weighted, axis=0, keepdims=True) if len(metrics) == 1 else np.array(weighted) / len(duals)
-    return metric_expansion(X, coefficients, sigma, list(metrics), single_precision=single_precision)
+    return metric_expansion(X, coefficients, sigma, list(metrics), precision=precision)
 
 
 def mean_offsets(split_scores: Sequence[Array]) -> Array:
@@ -73,7 +73,7 @@ def held_out_scores(
     metrics: Sequence[Metric] = (),
     run: Map = map,
     *,
-    single_precision: bool = False,
+    precision: Precision = "double",
     drop_negligible: bool = False,
     table: Array | None = None,
 ) -> list[Array]:
@@ -86,14 +86,14 @@ def held_out_scores(
 
     def scores(split: Split, dual: Dual, weight: float, metric: Metric | None) -> Array:
         total = dual.alpha.sum(dtype=np.float64)
-        if single_precision:
+        if precision == "single":
             values = dual.gradient[split.held_out] / total
         else:
             centres, rows = X, (X if table is None else table)[split.held_out]
             if metric is not None:
                 centres, rows = metric(X - origin), metric(rows - origin)
-            values = kernel_expansion(centres, dual.coefficients, sigma)(rows)
-        if single_precision or drop_negligible:
+            values = kernel_expansion(centres, dual.coefficients, sigma, precision=precision)(rows)
+        if precision == "single" or drop_negligible:
             values = np.where(total * values > NEGLIGIBLE_SCORE * dual.rho, values, 0.0)
         return np.asarray(weight * values)
 

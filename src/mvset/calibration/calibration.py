@@ -122,6 +122,8 @@ class Calibration(ArrayValue):
             object.__setattr__(self, "counts", np.ones(len(self.scores)))
         if not isinstance(self.guarantee, Guarantee):
             raise ValueError(f"{owner}.guarantee is of the wrong type.")
+        if not isinstance(self.exact_up_to, float) or np.isnan(self.exact_up_to):
+            raise ValueError(f"{owner}.exact_up_to must be a score; got {self.exact_up_to!r}.")
         if not 0.0 <= float(self.comparable_from) < 1.0:
             raise ValueError(f"{owner}.comparable_from must be a mass.")
         for name in ("offsets", "scores", "effects", "order_effects"):
@@ -279,7 +281,8 @@ class Calibration(ArrayValue):
 
     def share_inside(self, mass: float) -> float:
         """Share of the calibration rows inside the set of a mass."""
-        return float(1.0 - self._below[np.searchsorted(self.scores, self.offset(mass), side="left")] / self.n_rows)
+        below = self._below[np.searchsorted(self.scores, self.offset(mass), side="left")]
+        return float((self.n_rows - below) / self.n_rows)
 
     def effective_size(self, mass: float) -> float:
         """How many independent rows would tell as much about the mass of a set as the calibration rows do."""

@@ -62,7 +62,9 @@ class ScoreSummary:
         self._count(bins_of(others), np.ones(len(others)))
 
     def merge(self, other: ScoreSummary) -> None:
-        """Count the scores of another summary as well."""
+        """Count the scores of another summary as well, which keeps as many."""
+        if other.n_exact != self.n_exact:
+            raise ValueError(f"A summary of the lowest {self.n_exact} scores cannot take one of {other.n_exact}.")
         self.add(other._lowest)
         self._count(other._bins, other._bin_counts)
 

@@ -23,6 +23,7 @@ _MIN_SPLITS, _MAX_SPLITS, _SPLIT_ROWS = 10, 50, 10_000
 # In large tables each split trains on a sample of its own. The mean of many small models is as good as one large one,
 # and costs far less (benchmarks/training_samples.py).
 _LARGE_TABLE, _TRAIN_ROWS, _MANY_SPLITS = 4000, 1000, 20
+_LEAST_ROWS = 10  # that are not reserved
 
 
 @dataclass(frozen=True)
@@ -65,13 +66,13 @@ class RandomSplitting:
         """A random share of the rows, and all that would train no split."""
         n_reserved = int(np.ceil(share * n_rows - 1e-9))
         if self.max_train is not None:
-            n_reserved = max(n_reserved, n_rows - self.n_splits * self.max_train)
+            n_reserved = max(n_reserved, n_rows - max(_LEAST_ROWS, self.n_splits * self.max_train))
         drawn = rng.permutation(n_rows)
         return np.sort(drawn[n_reserved:]), np.sort(drawn[:n_reserved])
 
     def leaves_most(self, n_rows: int) -> bool:
         """Whether most rows train no split, so that they can calibrate: new rows are exchangeable with them."""
-        return self.max_train is not None and n_rows >= 2 * self.n_splits * self.max_train
+        return self.max_train is not None and n_rows >= 2 * max(_LEAST_ROWS, self.n_splits * self.max_train)
 
 
 @dataclass(frozen=True)
@@ -203,7 +204,7 @@ def splitting(
         raise ValueError("time_order=True makes its own splits: leave out groups, and give splits as a number.")
     if custom:
         return CustomSplitting(splits, X, groups)
-    n_splits = _n_splits(len(X)) if isinstance(splits, str) else int(splits)
+    n_splits = _n_splits(len(X), max_train) if isinstance(splits, str) else int(splits)
     if time_order:
         return BlockSplitting(n_splits, test_size, min(decorrelation_lag(X), len(X) // _MAX_GAP))
     if groups is not None:
@@ -218,8 +219,8 @@ def max_train_rows(asked: Any, n_rows: int) -> int | None:
     return None if asked is None else int(asked)
 
 
-def _n_splits(n_rows: int) -> int:
-    if _LARGE_TABLE < n_rows < _MANY_SPLITS * _TRAIN_ROWS:
+def _n_splits(n_rows: int, max_train: int | None = None) -> int:
+    if max_train is not None and 2 * max_train < n_rows < _MANY_SPLITS * max_train:
         return _MANY_SPLITS
     return int(np.clip(_SPLIT_ROWS // n_rows, _MIN_SPLITS, _MAX_SPLITS))
 

@@ -47,7 +47,7 @@ from mvset.explanation import displacement
 from mvset.parallel import Map, thread_map
 from mvset.svm.convergence import SolveReport, warn_if_unconverged
 from mvset.svm.dual import Solver
-from mvset.svm.expansion import KernelExpansion
+from mvset.svm.expansion import KernelExpansion, Precision
 from mvset.svm.metric import METRICS, MetricName
 from mvset.svm.metric_expansion import MetricExpansion
 from mvset.validation import candidate_sigmas, check_extent, check_spread, checked_labels, validated_rows
@@ -105,7 +105,7 @@ class MinimumVolumeSet(InferenceEstimator):
         "auto" is 1000 for tables of more than 4000 rows: the mean of many small models is as good as that of few large
         ones, at a fraction of the time. All rows calibrate. If most of them train nothing, from 20 000 rows on, they
         alone do: new rows are exchangeable with them, and "split" calibration then has the guarantee of "conformal".
-        None trains on all rows.
+        None trains on all rows, and so does "auto" with ``calibration="paper"``.
     time_order : bool, default=False
         Whether rows are in time order. Ten contiguous blocks are then held out instead of single rows, and training
         rows keep a distance from them of as many rows as it takes the columns to forget their values: the least lag at
@@ -340,10 +340,14 @@ class MinimumVolumeSet(InferenceEstimator):
             raise ValueError('by is not part of the rule of the paper: use calibration="split", "conformal" or "pac".')
         constants = ConstantColumns.of(X)
         rng = check_random_state(self.random_state)
-        max_train = None if of_paper else max_train_rows(self.max_train_samples, len(X))
+        max_train = max_train_rows(
+            None if of_paper and self.max_train_samples == "auto" else self.max_train_samples, len(X)
+        )
         rule = splitting(self.splits, self.test_size, X, groups=groups, time_order=self.time_order, max_train=max_train)
         if self.calibration == "split" and isinstance(rule, RandomSplitting) and rule.leaves_most(len(X)):
-            guarantee = Guarantee("conformal")  # for free: most rows train nothing
+            # Most rows train nothing, and give a guarantee for free if they are enough for it.
+            conformal = Guarantee("conformal")
+            guarantee = conformal if conformal.reaches(self.mass, len(X) // 2) else guarantee
         rows, reserved = self._reserve(X, rule, guarantee, rng)
         table, reserved_rows = X[rows], X[reserved]
         splits = limited(rule.splits(rows, rng), len(rows), max_train, rng)
@@ -358,12 +362,22 @@ class MinimumVolumeSet(InferenceEstimator):
             sigma, metrics = search.best.sigma, search.split_metrics(parts)
             duals = search.solve_splits(parts, metrics)
             weights = split_weights(duals, equal=of_paper)
-            function = aggregate(X, duals, weights, sigma, metrics)
+            precision: Precision = "mixed" if search.training_samples_are_small else "double"
+            function = aggregate(X, duals, weights, sigma, metrics, precision=precision)
             if guarantee.reserves_rows:
                 row_scores = function(reserved_rows, run)
             else:
                 split_scores = held_out_scores(
-                    X, splits, duals, weights, sigma, metrics, run, drop_negligible=of_paper, table=table
+                    X,
+                    splits,
+                    duals,
+                    weights,
+                    sigma,
+                    metrics,
+                    run,
+                    precision=precision,
+                    drop_negligible=of_paper,
+                    table=table,
                 )
                 held_out = HeldOut.of(table, splits, split_scores, function, None if groups is None else groups[rows])
                 row_scores = held_out.row_scores

@@ -144,7 +144,7 @@ def _projection(drawn: _DrawnRows, pair: tuple[int, int]) -> Slice:
     the two columns. A row inside a set lies in the projection of the set; a row outside may lie in it, too. Rows
     outside the grid are moved to its edge.
     """
-    function = replace(drawn.model.estimator.sets_.score, single_precision=True)
+    function = replace(drawn.model.estimator.sets_.score, precision="single")
     x, y = (drawn.axis(f) for f in pair)
     grid = np.stack(np.meshgrid(*(drawn.transformed(f, axis) for f, axis in zip(pair, (x, y), strict=True))), axis=-1)
     grid = grid.reshape(-1, 2)

@@ -195,20 +195,32 @@ def solve_in_metrics(
     solver: Solver,
     starts: Sequence[Dual | None],
     run: Map = map,
+    scored: Sequence[NDArray[np.intp]] | None = None,
 ) -> list[Dual]:
-    """One dual for each split, in its own metric if it has one, and on its own Gram matrix."""
+    """One dual for each split, in its own metric if it has one, and on its own Gram matrix.
 
-    def solved(train: NDArray[np.intp], metric: Metric | None, start: Dual | None) -> Dual:
+    Where splits train on few of the rows, the gradient is zero but at the rows to be scored, if these are given.
+    """
+    everywhere = np.arange(len(X))
+
+    def solved(
+        train: NDArray[np.intp], metric: Metric | None, start: Dual | None, scored: NDArray[np.intp] | None
+    ) -> Dual:
         rows = X if metric is None else metric(X)
         if 2 * len(train) >= len(X):
             return solve_dual(lazy_gram(rows, sigma), train, solver.nu, solver.tol, solver.max_iter, start)
-        return _solve_on_few(rows, train, sigma, solver, start)
+        return _solve_on_few(rows, train, sigma, solver, start, everywhere if scored is None else scored)
 
-    return list(run(solved, trains, metrics, starts))
+    return list(run(solved, trains, metrics, starts, scored or [None] * len(trains)))
 
 
 def _solve_on_few(
-    X: NDArray[np.float64], train: NDArray[np.intp], sigma: float, solver: Solver, start: Dual | None
+    X: NDArray[np.float64],
+    train: NDArray[np.intp],
+    sigma: float,
+    solver: Solver,
+    start: Dual | None,
+    scored: NDArray[np.intp],
 ) -> Dual:
     """The same with the Gram matrix of the training rows only: they are few among the rows of X."""
     gram = lazy_gram(np.ascontiguousarray(X[train]), sigma)
@@ -216,5 +228,6 @@ def _solve_on_few(
     dual = solve_dual(gram, np.arange(len(train)), solver.nu, solver.tol, solver.max_iter, start)
     alpha = np.zeros(len(X))
     alpha[train] = dual.alpha
-    gradient = kernel_expansion(X, alpha, sigma, single_precision=True)(X)
-    return replace(dual, alpha=alpha, gradient=gradient, height=float(np.median(gradient) / alpha.sum()))
+    gradient = np.zeros(len(X))
+    gradient[scored] = kernel_expansion(X, alpha, sigma, precision="single")(X[scored])
+    return replace(dual, alpha=alpha, gradient=gradient, height=float(np.median(gradient[scored]) / alpha.sum()))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mvset.parallel import Map
-from mvset.svm.expansion import KernelExpansion
+from mvset.svm.expansion import KernelExpansion, Precision, distinct_centres
 from mvset.svm.metric import Metric
 from mvset.values import ArrayValue, checked_array
 
@@ -21,7 +21,7 @@ class MetricExpansion(ArrayValue):
     r"""The function :math:`x \mapsto \sum_b \sum_j c_{bj} k_\sigma(A_b x, A_b x_j)` with centres x_j and metrics A_b.
 
     It costs as many kernels as there are non-zero weights: with one metric per split, the sum over splits of their
-    support vectors, where a common metric costs their union. `origin` and `single_precision` are as in
+    support vectors, where a common metric costs their union. `origin` and `precision` are as in
     :class:`KernelExpansion`.
     """
 
@@ -30,7 +30,7 @@ class MetricExpansion(ArrayValue):
     sigma: float
     origin: Array
     metrics: list[Metric]
-    single_precision: bool = False
+    precision: Precision = "double"
 
     def __post_init__(self) -> None:
         """Check the parts, also of what a file holds."""
@@ -72,19 +72,19 @@ class MetricExpansion(ArrayValue):
     def _part(self, metric: Metric, weights: Array) -> KernelExpansion:
         support = np.flatnonzero(weights)
         centres = self.mapped(metric, self.centres[support])
-        return KernelExpansion(centres, weights[support], self.sigma, np.zeros(centres.shape[1]), self.single_precision)
+        return KernelExpansion(centres, weights[support], self.sigma, np.zeros(centres.shape[1]), self.precision)
 
 
 def metric_expansion(
-    X: Array, coefficients: Array, sigma: float, metrics: list[Metric], *, single_precision: bool = False
+    X: Array, coefficients: Array, sigma: float, metrics: list[Metric], *, precision: Precision = "double"
 ) -> MetricExpansion:
     """Expansion over the rows of X with a non-zero coefficient in any metric (rows)."""
-    support = np.flatnonzero(coefficients.any(axis=0))
+    centres, weights = distinct_centres(X, coefficients)
     return MetricExpansion(
-        X[support],
-        np.ascontiguousarray(coefficients[:, support]),
+        centres,
+        weights,
         float(sigma),
         X.mean(axis=0),
         metrics,
-        single_precision,
+        precision,
     )
