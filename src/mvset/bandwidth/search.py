@@ -39,7 +39,6 @@ Array = NDArray[np.float64]
 _PILOT_SHARE = 0.1  # share of the points in a first sample, which tells for which set to draw all of them
 SUBSET_SIZE = 5  # columns: the largest number at which the volumes of sets of any shape are measured well
 _SCORED_ROWS = 3000  # held out by a split that trains on a small sample
-_ROWS_PER_PARAMETER = 500  # of the metric: from here on it does not depend on single rows
 
 
 @dataclass(frozen=True)
@@ -100,10 +99,10 @@ class BandwidthSearch:
         of_paper: bool = False,
         metric: MetricName | None = None,
         larger_nus: Sequence[float] = (),
-        calibrates_others: bool = False,
+        rows_per_parameter: float = np.inf,
     ) -> None:
         self.X = X
-        self.calibrates_others = calibrates_others  # whether the rows of X are not those that calibrate
+        self.rows_per_parameter = rows_per_parameter  # from so many on, one metric serves all splits
         self.larger_nus = larger_nus
         self.metric = metric
         self.metrics = [] if metric is None else [Metric.fitted(metric, X, X.std(axis=0))]
@@ -222,12 +221,9 @@ class BandwidthSearch:
     def split_metrics(self, splits: Sequence[Split]) -> list[Metric]:
         """The metric of each split, fitted to its training rows; none without a metric.
 
-        One metric of all rows serves every split if other rows calibrate; and with many rows for each of its
-        parameters: what a row that calibrates adds to it then moves the mass by less than 0.001. Scores cost less by
-        far.
+        With many rows for each of its parameters, one metric of all rows serves every split: scores cost less by far.
         """
-        enough = self.metrics and len(self.X) >= _ROWS_PER_PARAMETER * self.metrics[0].n_parameters
-        if self.metric is None or enough or self.calibrates_others:
+        if self.metric is None or len(self.X) >= self.rows_per_parameter * self.metrics[0].n_parameters:
             return self.metrics
         deviations = self.X.std(axis=0)
         return [Metric.fitted(self.metric, self.X[split.train], deviations) for split in splits]
