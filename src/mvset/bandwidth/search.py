@@ -38,6 +38,7 @@ Array = NDArray[np.float64]
 
 _PILOT_SHARE = 0.1  # share of the points in a first sample, which tells for which set to draw all of them
 SUBSET_SIZE = 5  # columns: the largest number at which the volumes of sets of any shape are measured well
+_WIDE = 1.1  # in units of the global scale of the rows: a little beyond the first grid
 _SCORED_ROWS = 3000  # held out by a split that trains on a small sample
 
 
@@ -343,7 +344,7 @@ class BandwidthSearch:
     def _gains_nothing_by_width(self, sigmas: Array) -> bool:
         """Whether the grid grows beyond the global scale of the rows although the last step made no set smaller."""
         values, widest = self.choice.values, self.candidates[-1].sigma
-        grows_wider = len(sigmas) > 0 and sigmas[0] > widest >= np.sqrt(self.mapped.var(axis=0).sum())
+        grows_wider = len(sigmas) > 0 and sigmas[0] > widest > _WIDE * np.sqrt(self.mapped.var(axis=0).sum())
         return bool(
             grows_wider and self.rule == "log_volume" and len(values) > 1 and values[-2] - values[-1] < SAME_VOLUME
         )
