@@ -80,7 +80,8 @@ def warn_if_constant(estimator: Any, X: NDArray[np.float64]) -> None:
 
 def check_spread(estimator: Any, X: NDArray[np.float64], *, one_scale: bool = True) -> None:
     """Refuse rows that are all equal; warn about constant columns, and about scales too different for one bandwidth."""
-    spread = X.std(axis=0)
+    # One column at a time: squares of all of them would take as much memory again as the rows.
+    spread = np.array([column.std() for column in X.T])
     # Rounding in the mean leaves a tiny spread on constant columns: the range is exact.
     constant = X.min(axis=0) == X.max(axis=0)
     if constant.all():
@@ -164,7 +165,11 @@ def _arrow_kind(name: str) -> str:
 
 
 def _named(estimator: Any, columns: Any) -> str:
-    names = getattr(estimator, "feature_names_in_", None)
+    return named_columns(getattr(estimator, "feature_names_in_", None), columns)
+
+
+def named_columns(names: Any, columns: Any) -> str:
+    """Columns by name, if they have names, for a message."""
     listed = [repr(str(names[c])) if names is not None else str(c) for c in columns[:5]]
     more = f" and {len(columns) - 5} more" if len(columns) > 5 else ""
     return f"column{'s' if len(columns) > 1 else ''} {', '.join(listed)}{more}"

@@ -7,7 +7,7 @@ import pyarrow.parquet
 import pytest
 
 from mvset import MinimumVolumeSet
-from mvset.summaries.row_sample import RowSample
+from mvset.row_sample import RowSample
 from mvset.tables import formats
 from mvset.tables.fitting import fit_table
 from mvset.tables.sources import table_files

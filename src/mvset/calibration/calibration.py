@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
@@ -187,14 +187,35 @@ class Calibration(ArrayValue):
         return replace(found, effects=effects, order_effects=_order_effects(scores, found.offsets, ordered))
 
     @classmethod
+    def from_batches(cls, batches: Iterable[Array], guarantee: Guarantee) -> Calibration:
+        """The same from scores that come in batches, in bounded memory."""
+        first, n_first, summary = [], 0, ScoreSummary()
+        for scores in batches:
+            if n_first <= _MANY_ROWS:
+                first.append(scores)
+                n_first += len(scores)
+            summary.add(scores)
+        in_order = np.concatenate([np.empty(0), *first])
+        if n_first <= _MANY_ROWS:
+            return cls.from_reserved(in_order, guarantee)
+        found = cls._from_summary(summary, guarantee, order_statistics(summary.values), 0.0)
+        return replace(found, order_effects=_order_effects(in_order, found.offsets, None))
+
+    @classmethod
+    def _from_summary(
+        cls, summary: ScoreSummary, guarantee: Guarantee, offsets: Array, comparable_from: float
+    ) -> Calibration:
+        none, values = np.ones(len(offsets)), summary.values
+        return cls(guarantee, offsets, values, none, none, comparable_from, summary.counts, summary.exact_up_to)
+
+    @classmethod
     def from_scores(cls, scores: Array, guarantee: Guarantee, comparable_from: float = 0.0) -> Calibration:
         """From the scores of independent calibration rows: all of few, and a summary of many."""
         summary = ScoreSummary(N_EXACT if len(scores) > _MANY_ROWS else len(scores))
         summary.add(scores)
         halves = guarantee.mode == "split" and summary.exact_up_to == np.inf
         offsets = half_ranks(scores) if halves else order_statistics(summary.values)
-        none = np.ones(len(offsets))
-        return cls(guarantee, offsets, summary.values, none, none, comparable_from, summary.counts, summary.exact_up_to)
+        return cls._from_summary(summary, guarantee, offsets, comparable_from)
 
     @classmethod
     def from_training(cls, offsets: Array) -> Calibration:
@@ -383,6 +404,7 @@ def warn_if_dependent(calibration: Calibration, mass: float) -> None:
 
 
 def _order_effects(scores: Array, offsets: Array, ordered: bool | None) -> Array:
+    scores = scores[:_MANY_ROWS]  # of so many rows, the first tell enough
     if ordered or (ordered is None and is_dependent(scores)):
         return order_effects(scores, offsets)
     return np.ones(len(offsets))

@@ -35,8 +35,13 @@ class ConstantColumns(ArrayValue):
     @classmethod
     def of(cls, X: Array) -> ConstantColumns:
         """The constant columns of X."""
-        constant = np.flatnonzero(X.min(axis=0) == X.max(axis=0))
-        return cls(constant.astype(np.float64), X[0, constant])
+        return cls.between(X.min(axis=0), X.max(axis=0))
+
+    @classmethod
+    def between(cls, lowest: Array, highest: Array) -> ConstantColumns:
+        """The constant columns of rows with this range."""
+        constant = np.flatnonzero(lowest == highest)
+        return cls(constant.astype(np.float64), lowest[constant])
 
     @property
     def indices(self) -> NDArray[np.intp]:

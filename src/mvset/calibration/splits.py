@@ -19,7 +19,7 @@ N_BLOCKS = 10  # contiguous blocks of rows in time order
 _MAX_GAP = 20  # the gap is at most this share of the rows: four of them around two blocks leave 60 % to train on
 # More splits bring the rows held out, scored by a fifth of the models, closer to new rows, scored by all. That matters
 # for few rows, where it costs little.
-_MIN_SPLITS, _MAX_SPLITS, _SPLIT_ROWS = 10, 50, 10_000
+MIN_SPLITS, _MAX_SPLITS, _SPLIT_ROWS = 10, 50, 10_000
 # In large tables each split trains on a sample of its own. The mean of many small models is as good as one large one,
 # and costs far less (benchmarks/training_samples.py).
 _LARGE_TABLE, _TRAIN_ROWS, _MANY_SPLITS = 4000, 1000, 20
@@ -32,6 +32,11 @@ class Split:
 
     train: Indices
     held_out: Indices
+
+
+def drawn_seed(rng: np.random.RandomState) -> int:
+    """A seed for another random number generator."""
+    return int(rng.randint(2**31 - 1))
 
 
 class Splitting(Protocol):
@@ -65,14 +70,20 @@ class RandomSplitting:
     def reserve(self, n_rows: int, share: float, rng: np.random.RandomState) -> tuple[Indices, Indices]:
         """A random share of the rows, and all that would train no split."""
         n_reserved = int(np.ceil(share * n_rows - 1e-9))
-        if self.max_train is not None:
-            n_reserved = max(n_reserved, n_rows - max(_LEAST_ROWS, self.n_splits * self.max_train))
-        drawn = rng.permutation(n_rows)
-        return np.sort(drawn[n_reserved:]), np.sort(drawn[:n_reserved])
+        n_kept = n_rows - n_reserved if self.max_train is None else min(n_rows - n_reserved, self.n_trained)
+        # By keys, as `RowSample` draws rows that come in batches.
+        kept = np.zeros(n_rows, bool)
+        kept[np.argpartition(np.random.default_rng(drawn_seed(rng)).random(n_rows), n_kept)[:n_kept]] = True
+        return np.flatnonzero(kept), np.flatnonzero(~kept)
+
+    @property
+    def n_trained(self) -> int:
+        """How many rows train some split, if training rows are limited and there are enough."""
+        return max(_LEAST_ROWS, self.n_splits * (self.max_train or 0))
 
     def leaves_most(self, n_rows: int) -> bool:
         """Whether most rows train no split, so that they can calibrate: new rows are exchangeable with them."""
-        return self.max_train is not None and n_rows >= 2 * max(_LEAST_ROWS, self.n_splits * self.max_train)
+        return self.max_train is not None and n_rows >= 2 * self.n_trained
 
 
 @dataclass(frozen=True)
@@ -191,12 +202,13 @@ def splitting(
     splits: Any,
     test_size: float,
     X: NDArray[np.float64],
+    n_rows: int | None = None,
     *,
     groups: Any = None,
     time_order: bool = False,
     max_train: int | None = None,
 ) -> Splitting:
-    """The way to split the rows of X that the parameters of an estimator ask for."""
+    """The way to split the rows of X that the parameters of an estimator ask for; `n_rows` if X is a sample of them."""
     if isinstance(splits, str) and splits != "auto":
         raise ValueError(f"splits must be 'auto', a number or a splitter of scikit-learn; got {splits!r}.")
     custom = hasattr(splits, "split") and not isinstance(splits, str)
@@ -204,7 +216,7 @@ def splitting(
         raise ValueError("time_order=True makes its own splits: leave out groups, and give splits as a number.")
     if custom:
         return CustomSplitting(splits, X, groups)
-    n_splits = _n_splits(len(X), max_train) if isinstance(splits, str) else int(splits)
+    n_splits = _n_splits(n_rows or len(X), max_train) if isinstance(splits, str) else int(splits)
     if time_order:
         return BlockSplitting(n_splits, test_size, min(decorrelation_lag(X), len(X) // _MAX_GAP))
     if groups is not None:
@@ -222,7 +234,7 @@ def max_train_rows(asked: Any, n_rows: int) -> int | None:
 def _n_splits(n_rows: int, max_train: int | None = None) -> int:
     if max_train is not None and 2 * max_train < n_rows < _MANY_SPLITS * max_train:
         return _MANY_SPLITS
-    return int(np.clip(_SPLIT_ROWS // n_rows, _MIN_SPLITS, _MAX_SPLITS))
+    return int(np.clip(_SPLIT_ROWS // n_rows, MIN_SPLITS, _MAX_SPLITS))
 
 
 def can_split(n_rows: int, test_size: float) -> bool:

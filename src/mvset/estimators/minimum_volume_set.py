@@ -6,6 +6,7 @@ rank, `calibration/offsets.py`.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, Literal, cast
@@ -31,10 +32,12 @@ from mvset.calibration.fitted_sets import FittedSets
 from mvset.calibration.group_calibration import GroupCalibrations
 from mvset.calibration.guarantees import CALIBRATION_MODES, CalibrationMode, Guarantee, Reservation
 from mvset.calibration.splits import (
+    MIN_SPLITS,
     Indices,
     RandomSplitting,
     Split,
     Splitting,
+    drawn_seed,
     limited,
     max_train_rows,
     splitting,
@@ -45,6 +48,7 @@ from mvset.calibration.splits import (
 from mvset.estimators.inference_estimator import InferenceEstimator
 from mvset.explanation import displacement
 from mvset.parallel import Map, thread_map
+from mvset.row_stream import RowStream, Survey, chosen, remaining, row_stream, survey
 from mvset.svm.convergence import SolveReport, warn_if_unconverged
 from mvset.svm.dual import Solver
 from mvset.svm.expansion import KernelExpansion, Precision
@@ -302,9 +306,11 @@ class MinimumVolumeSet(InferenceEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or a stream of rows
             Rows of normal behaviour. Neighbours must not be alike, or the order must be said to be that of time
-            (`time_order`), or what they have in common must be given (`groups`).
+            (`time_order`), or what they have in common must be given (`groups`). Tables larger than memory are read in
+            batches: memory maps of numpy, datasets of pyarrow, and Arrow streams such as those of DuckDB, which are
+            kept in a temporary file meanwhile. They give the same model as an array of the same rows.
         y : Ignored
             Present for API consistency.
         groups : array-like of shape (n_samples,), optional
@@ -329,7 +335,14 @@ class MinimumVolumeSet(InferenceEstimator):
         >>> MinimumVolumeSet(sigma=0.3, random_state=0).fit(two_moons(300, random_state=0)).sigma_
         0.3
         """
+        rng = check_random_state(self.random_state)
+        stream, surveyed = row_stream(X), None
+        if stream is not None:
+            surveyed = self._survey(stream, rng, groups, by)
+            X = np.concatenate(list(stream.batches())) if surveyed is None else surveyed.rows
         X = validated_rows(self, X, reset=True)
+        if stream is not None:
+            self.feature_names_in_ = np.array(stream.names, dtype=object)
         given = not isinstance(self.sigma, str)
         check_spread(self, X, one_scale=self.metric is None or (self.metric == "auto" and given))
         groups, by = (
@@ -339,18 +352,25 @@ class MinimumVolumeSet(InferenceEstimator):
         guarantee, of_paper = Guarantee(self.calibration, self.confidence), self.calibration == "paper"
         if by is not None and of_paper:
             raise ValueError('by is not part of the rule of the paper: use calibration="split", "conformal" or "pac".')
-        constants = ConstantColumns.of(X)
-        rng = check_random_state(self.random_state)
+        n_rows = len(X) if surveyed is None else surveyed.n_rows
         max_train = max_train_rows(
-            None if of_paper and self.max_train_samples == "auto" else self.max_train_samples, len(X)
+            None if of_paper and self.max_train_samples == "auto" else self.max_train_samples, n_rows
         )
-        rule = splitting(self.splits, self.test_size, X, groups=groups, time_order=self.time_order, max_train=max_train)
-        if self.calibration == "split" and isinstance(rule, RandomSplitting) and rule.leaves_most(len(X)):
+        rule = splitting(
+            self.splits, self.test_size, X, n_rows, groups=groups, time_order=self.time_order, max_train=max_train
+        )
+        if self.calibration == "split" and isinstance(rule, RandomSplitting) and rule.leaves_most(n_rows):
             # Most rows train nothing, and give a guarantee for free if they are enough for it.
             conformal = Guarantee("conformal")
-            guarantee = conformal if conformal.reaches(self.mass, len(X) // 2) else guarantee
-        rows, reserved = self._reserve(X, rule, guarantee, rng)
-        table, reserved_rows = X[rows], X[reserved]
+            guarantee = conformal if conformal.reaches(self.mass, n_rows // 2) else guarantee
+        if surveyed is None or stream is None:
+            constants = ConstantColumns.of(X)
+            rows, reserved = self._reserve(X, rule, guarantee, rng)
+            table, calibrating = X[rows], chosen(X, reserved)
+        else:
+            constants = ConstantColumns.between(surveyed.lowest, surveyed.highest)
+            rows, reserved = np.arange(len(X)), np.arange(0)
+            table, calibrating = X, remaining(stream.batches(), surveyed.numbers)
         splits = limited(rule.splits(rows, rng), len(rows), max_train, rng)
         trained = trained_rows(splits, len(rows))
         X, parts = table[trained], within(splits, trained)
@@ -365,8 +385,14 @@ class MinimumVolumeSet(InferenceEstimator):
             weights = split_weights(duals, equal=of_paper)
             precision: Precision = "mixed" if search.training_samples_are_small else "double"
             function = aggregate(X, duals, weights, sigma, metrics, precision=precision)
-            if guarantee.reserves_rows:
-                row_scores = function(reserved_rows, run)
+            # The offsets of all masses at once, from the scores of rows that trained nothing.
+            ordered = True if self.time_order else None
+            if surveyed is not None:
+                calibration = Calibration.from_batches((function(each, run) for each in calibrating), guarantee)
+            elif guarantee.reserves_rows:
+                row_scores = np.concatenate([np.empty(0), *(function(each, run) for each in calibrating)])
+                alike, calibrated = None if groups is None else groups[reserved], reserved
+                calibration = Calibration.from_reserved(row_scores, guarantee, groups=alike, ordered=ordered)
             else:
                 split_scores = held_out_scores(
                     X,
@@ -381,17 +407,9 @@ class MinimumVolumeSet(InferenceEstimator):
                     table=table,
                 )
                 held_out = HeldOut.of(table, splits, split_scores, function, None if groups is None else groups[rows])
-                row_scores = held_out.row_scores
+                row_scores, calibrated = held_out.row_scores, rows[held_out.rows]
+                calibration = Calibration.from_splits(held_out, of_paper=of_paper, ordered=ordered)
             sample_scores = function(search.sample.points, run)
-        # The offsets of all masses at once, from the scores of rows that trained nothing.
-        ordered = True if self.time_order else None
-        if guarantee.reserves_rows:
-            alike = None if groups is None else groups[reserved]
-            calibration = Calibration.from_reserved(row_scores, guarantee, groups=alike, ordered=ordered)
-            calibrated = reserved
-        else:
-            calibration = Calibration.from_splits(held_out, of_paper=of_paper, ordered=ordered)
-            calibrated = rows[held_out.rows]
         report = SolveReport.of(duals)
         self.sets_ = FittedSets(
             score=function,
@@ -472,6 +490,20 @@ class MinimumVolumeSet(InferenceEstimator):
         self.metric_comparison_ = {metric: result.log_volume for metric, result in results.items()}
         best = min(_METRICS, key=lambda metric: results[metric].log_volume)
         return best, _WIDER * results[best].sigma
+
+    def _survey(self, stream: RowStream, rng: np.random.RandomState, groups: Any, by: Any) -> Survey | None:
+        """Sample the rows that train, if most rows of the stream train nothing; None if all rows are needed at once."""
+        automatic = isinstance(self.splits, str | Integral) and self.calibration != "paper"
+        if self.time_order or not automatic or self.max_train_samples is None or groups is not None or by is not None:
+            return None
+        n_splits = MIN_SPLITS if isinstance(self.splits, str) else int(self.splits)
+        rule = RandomSplitting(n_splits, self.test_size, max_train_rows(self.max_train_samples, sys.maxsize))
+        state = rng.get_state()
+        found = survey(stream, rule.n_trained, drawn_seed(rng))
+        if found.is_complete or not Guarantee("conformal").reaches(self.mass, found.n_rows // 2):
+            rng.set_state(state)
+            return None
+        return found
 
     def _reserve(
         self, X: NDArray[np.float64], rule: Splitting, guarantee: Guarantee, rng: np.random.RandomState

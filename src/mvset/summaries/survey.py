@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mvset.estimators.model_parts import ModelParts
 from mvset.inference.results import DriftReport
-from mvset.summaries.row_sample import RowSample
+from mvset.row_sample import RowSample
 
 Array = NDArray[np.float64]
 

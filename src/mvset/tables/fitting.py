@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from mvset.estimators.minimum_volume_set import MinimumVolumeSet
 from mvset.estimators.pipeline import Pipeline
 from mvset.progress import progress_listener
-from mvset.summaries.row_sample import RowSample
+from mvset.row_sample import RowSample
 from mvset.tables.columns import check_columns
 from mvset.tables.errors import TableError
 from mvset.tables.formats import TableFile

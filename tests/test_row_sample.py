@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mvset.summaries.row_sample import RowSample
+from mvset.row_sample import RowSample
 
 
 def sampled(rows, size, seed=0, batches=()):

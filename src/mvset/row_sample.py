@@ -30,6 +30,10 @@ class RowSample:
         if self._held > 4 * self._size:
             self._discard()
 
+    def shrink(self, size: int) -> None:
+        """Keep fewer rows: those that a sample of this size would have kept."""
+        self._size = min(self._size, size)
+
     def rows(self) -> Array:
         """The sampled rows."""
         self._discard()
