@@ -58,8 +58,8 @@ def fit_command(
         ),
     ] = "split",
     max_rows: Annotated[
-        int, typer.Option(min=3, help="Fit to a random sample of this many rows if the table has more.")
-    ] = 10_000,
+        int | None, typer.Option(min=3, help="Fit to a random sample of this many rows if the table has more.")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random number generator.")] = 0,
     jobs: Jobs = -1,
     as_json: AsJson = False,
@@ -100,6 +100,7 @@ def fit_command(
                 seed=seed,
                 on_read=lambda share: bar.reach("reading", share, 1.0),
                 on_fit=lambda done, total: bar.reach("fitting", done, total),
+                on_calibrate=lambda share: bar.reach("calibrating", share, 1.0),
             )
         save(fitted.model, out)
         model = ModelParts.of(fitted.model)

@@ -340,6 +340,8 @@ class MinimumVolumeSet(InferenceEstimator):
         if stream is not None:
             surveyed = self._survey(stream, rng, groups, by)
             X = np.concatenate(list(stream.batches())) if surveyed is None else surveyed.rows
+            if surveyed is not None and surveyed.is_complete:
+                surveyed = None
         X = validated_rows(self, X, reset=True)
         if stream is not None:
             self.feature_names_in_ = np.array(stream.names, dtype=object)
@@ -500,7 +502,9 @@ class MinimumVolumeSet(InferenceEstimator):
         rule = RandomSplitting(n_splits, self.test_size, max_train_rows(self.max_train_samples, sys.maxsize))
         state = rng.get_state()
         found = survey(stream, rule.n_trained, drawn_seed(rng))
-        if found.is_complete or not Guarantee("conformal").reaches(self.mass, found.n_rows // 2):
+        if found.is_complete:
+            rng.set_state(state)  # as if the rows had come as an array
+        elif not Guarantee("conformal").reaches(self.mass, found.n_rows // 2):
             rng.set_state(state)
             return None
         return found

@@ -10,15 +10,21 @@ from numpy.typing import NDArray
 from mvset.exceptions import MvsetWarning, warn
 from mvset.tables.errors import TableError, exclude_option, quoted
 
+Array = NDArray[np.float64]
+
 _MAX_MAGNITUDE = 1e140  # float64 can square such values and sum the squares
 _MIN_INCREASING = 20  # fewer increasing rows may be a coincidence
 _OUTLIER_RATIO = 20.0  # standard deviation over interquartile range: past it, a few outliers set the scale
 
 
-def check_columns(rows: NDArray[np.float64], names: Sequence[str]) -> None:
-    """Raise for columns that cannot be computed with; warn about constant, increasing and outlier-dominated ones."""
-    _check_magnitude(rows, names)
-    constant = rows.min(axis=0) == rows.max(axis=0)
+def check_columns(rows: Array, names: Sequence[str], lowest: Array | None = None, highest: Array | None = None) -> None:
+    """Raise for columns that cannot be computed with; warn about constant, increasing and outlier-dominated ones.
+
+    `lowest` and `highest` are those of all rows if `rows` are a sample.
+    """
+    lowest, highest = (rows.min(axis=0), rows.max(axis=0)) if lowest is None or highest is None else (lowest, highest)
+    _check_magnitude(lowest, highest, names)
+    constant = lowest == highest
     if constant.all():
         raise TableError(f"All rows are identical: there is nothing to fit in {quoted(names)}.")
     _warn_about(
@@ -49,9 +55,9 @@ def _selected(mask: NDArray[np.bool_], names: Sequence[str]) -> list[str]:
     return [name for name, is_selected in zip(names, mask, strict=True) if is_selected]
 
 
-def _check_magnitude(rows: NDArray[np.float64], names: Sequence[str]) -> None:
-    largest = np.abs(rows).max(axis=0)
-    half_range = 0.5 * rows.max(axis=0) - 0.5 * rows.min(axis=0)  # half: the range itself may overflow
+def _check_magnitude(lowest: Array, highest: Array, names: Sequence[str]) -> None:
+    largest = np.maximum(np.abs(lowest), np.abs(highest))
+    half_range = 0.5 * highest - 0.5 * lowest  # half: the range itself may overflow
     found = _selected((largest > _MAX_MAGNITUDE) | ((half_range > 0) & (half_range < 1 / _MAX_MAGNITUDE)), names)
     if found:
         raise TableError(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ from mvset.tables.columns import check_columns
 from mvset.tables.errors import TableError
 from mvset.tables.formats import TableFile
 from mvset.tables.reading import (
+    OnProgress,
     TableReader,
     complete_column,
     existing_column,
@@ -28,7 +30,10 @@ from mvset.tables.reading import (
     split_names,
 )
 
+Array = NDArray[np.float64]
+
 _MIN_ROWS = 3  # two to train on and one to hold out
+_CHECKED_ROWS = 10_000  # of a sample that tells of misleading columns
 
 
 @dataclass(frozen=True)
@@ -81,26 +86,34 @@ def fit_table(
     columns: ColumnRoles = _ALL_COLUMNS,
     *,
     drop_missing: bool = False,
-    max_rows: int,
+    max_rows: int | None = None,
     seed: int,
     on_read: Callable[[float], None] = lambda share: None,
     on_fit: Callable[[int, int], None] = lambda done, total: None,
+    on_calibrate: Callable[[float], None] = lambda share: None,
 ) -> FittedTable:
-    """Fit a Pipeline to the selected columns of all rows, or of a random sample of `max_rows` of them."""
+    """Fit a Pipeline to the selected columns of all rows, or of a random sample of `max_rows` of them.
+
+    Rows whose order or groups matter are held in memory; others are read in batches, twice if there are many.
+    """
     roles, names = columns.about_rows, columns.fitted_columns(files[0])
+    if max_rows is None and not roles:
+        table = _TableRows(files, names, drop_missing, seed, (on_read, on_calibrate))
+        with progress_listener(on_fit):
+            estimator.set_params(time_order=False).fit(table)
+        estimator.by_column_ = None
+        model = Pipeline([("sets", estimator)])
+        return FittedTable(model, names, table.n_rows, table.n_rows - table.n_dropped, table.n_dropped)
     reader = TableReader(files, names, list(dict.fromkeys(roles.values())), drop_missing)
-    sample, labels = RowSample(max_rows, seed), {role: _Labels() for role in roles if role != "time"}
+    size = sys.maxsize if max_rows is None else max_rows
+    sample, labels = RowSample(size, seed), {role: _Labels() for role in roles if role != "time"}
     for batch in reader.batches(on_read):
         others = [
             _times(batch.kept, name) if role == "time" else labels[role].codes(batch.kept, name)
             for role, name in roles.items()
         ]
         sample.add(np.column_stack([batch.rows, *others]))
-    if reader.n_rows - reader.n_dropped < _MIN_ROWS:
-        dropped = f", {reader.n_dropped} of them left out for missing values" if reader.n_dropped else ""
-        raise TableError(
-            f"{files[0].path}: too few rows to fit: {reader.n_rows}{dropped}. At least {_MIN_ROWS} are needed."
-        )
+    _check_number(reader)
     sampled = sample.rows()
     if "time" in roles:
         sampled = sampled[np.argsort(sampled[:, len(names)], kind="stable")]
@@ -119,6 +132,48 @@ def fit_table(
     model = Pipeline([("sets", estimator)])
     estimator.by_column_ = columns.by  # which column to read when rows are scored
     return FittedTable(model, names, reader.n_rows, len(rows), reader.n_dropped)
+
+
+class _TableRows:
+    """A table read in batches; the first pass checks its columns."""
+
+    def __init__(
+        self,
+        files: Sequence[TableFile],
+        names: list[str],
+        drop_missing: bool,
+        seed: int,
+        on_progress: tuple[OnProgress, OnProgress],
+    ) -> None:
+        self.names = names
+        self.n_rows = self.n_dropped = 0
+        self._files, self._drop_missing, self._seed = files, drop_missing, seed
+        self._on_first, self._on_later = on_progress
+        self._checked = False
+
+    def batches(self) -> Iterator[Array]:
+        """Complete rows, file by file."""
+        reader = TableReader(self._files, self.names, (), self._drop_missing)
+        if self._checked:
+            yield from (batch.rows for batch in reader.batches(self._on_later))
+            return
+        sample, lowest, highest = RowSample(_CHECKED_ROWS, self._seed), np.inf, -np.inf
+        for batch in reader.batches(self._on_first):
+            sample.add(batch.rows)
+            lowest, highest = np.minimum(lowest, batch.rows.min(axis=0)), np.maximum(highest, batch.rows.max(axis=0))
+            yield batch.rows
+        _check_number(reader)
+        check_columns(sample.rows(), self.names, np.asarray(lowest), np.asarray(highest))
+        self.n_rows, self.n_dropped, self._checked = reader.n_rows, reader.n_dropped, True
+
+
+def _check_number(reader: TableReader) -> None:
+    """Fail if there are too few complete rows."""
+    if reader.n_rows - reader.n_dropped < _MIN_ROWS:
+        dropped = f", {reader.n_dropped} of them left out for missing values" if reader.n_dropped else ""
+        raise TableError(
+            f"{reader.files[0].path}: too few rows to fit: {reader.n_rows}{dropped}. At least {_MIN_ROWS} are needed."
+        )
 
 
 class _Labels:
