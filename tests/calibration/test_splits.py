@@ -305,7 +305,7 @@ def test_the_parameters_choose_the_way_to_split():
     assert isinstance(splitting(KFold(3), 0.2, X), CustomSplitting)
 
 
-@pytest.mark.parametrize(("n", "n_splits"), [(30, 50), (200, 50), (400, 25), (1000, 10), (100_000, 10)])
+@pytest.mark.parametrize(("n", "n_splits"), [(30, 50), (200, 50), (400, 50), (1000, 20), (2000, 10), (100_000, 10)])
 def test_few_rows_are_split_more_often(n, n_splits):
     assert splitting("auto", 0.2, np.zeros((n, 1))).n_splits == n_splits
 

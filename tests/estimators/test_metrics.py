@@ -187,7 +187,7 @@ def test_one_metric_serves_all_splits_where_rows_are_many(name, n_enough):
     """500 rows for each parameter: two scales, and a correlation."""
     X = two_moons(n_enough, random_state=0)
     many, fewer = (MinimumVolumeSet(metric=name, random_state=0).fit(rows) for rows in (X, X[1:]))
-    assert (len(many.dual_coef_), len(fewer.dual_coef_)) == (1, 10)
+    assert len(many.dual_coef_) == 1 < 10 <= len(fewer.dual_coef_)
     fresh = two_moons(5000, random_state=1)
     assert np.mean(many.predict(fresh) == 1) == pytest.approx(np.mean(fewer.predict(fresh) == 1), abs=0.01)
 

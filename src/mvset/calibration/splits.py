@@ -19,7 +19,7 @@ N_BLOCKS = 10  # contiguous blocks of rows in time order
 _MAX_GAP = 20  # the gap is at most this share of the rows: four of them around two blocks leave 60 % to train on
 # More splits bring the rows held out, scored by a fifth of the models, closer to new rows, scored by all. That matters
 # for few rows, where it costs little.
-MIN_SPLITS, _MAX_SPLITS, _SPLIT_ROWS = 10, 50, 10_000
+MIN_SPLITS, _MAX_SPLITS, _SPLIT_ROWS = 10, 50, 20_000
 # In large tables each split trains on a sample of its own. The mean of many small models is as good as one large one,
 # and costs far less (benchmarks/training_samples.py).
 _LARGE_TABLE, _TRAIN_ROWS, _MANY_SPLITS = 4000, 1000, 20

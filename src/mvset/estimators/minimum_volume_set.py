@@ -100,8 +100,8 @@ class MinimumVolumeSet(InferenceEstimator):
         takes the one of the smallest sets, with a penalty for the correlations; None leaves the columns as they are, as
         does "auto" when bandwidths are given.
     splits : "auto", int or splitter of scikit-learn, default="auto"
-        The splits whose models are averaged, or their number B. "auto" makes 50 up to 200 rows and fewer beyond, down
-        to 10 from 1000 rows on; 20 again from 4000 to 20 000 rows, where each trains on few of them. The first ten
+        The splits whose models are averaged, or their number B. "auto" makes 50 up to 400 rows and fewer beyond, down
+        to 10 from 2000 rows on; 20 again from 4000 to 20 000 rows, where each trains on few of them. The first ten
         choose the bandwidth. 1 gives the paper's first algorithm.
     test_size : float, default=0.2
         Share of the rows held out in each split to set the offset; a splitter has its own.
