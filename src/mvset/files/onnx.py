@@ -6,10 +6,11 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
+from mvset.calibration.calibration import Calibration
 from mvset.calibration.fitted_sets import FittedSets
 from mvset.estimators.model_parts import ModelParts
 from mvset.svm.compiled import scaled_columns
@@ -18,6 +19,7 @@ from mvset.svm.metric_expansion import MetricExpansion
 from mvset.version import __version__
 
 _OPSET = 13  # of 2020: onnxruntime reads it since 1.6
+_N_RANKS, _LAST_RANKS = 2000, 1000
 _SCALERS = (StandardScaler, RobustScaler, MinMaxScaler, MaxAbsScaler)
 
 if TYPE_CHECKING:
@@ -49,8 +51,9 @@ def to_onnx(model: Any, *, dtype: DTypeLike = np.float64) -> ModelProto:
     Scores differ from those of Python by a relative 1e-16 (R/σ)², where R is how far training rows lie from their mean:
     about 1e-13 as a rule, 1e-6 when groups of them lie 1e5 bandwidths apart. Do not use float32 for columns whose
     spread is small beside their values. Nothing is refused: a row at infinity scores zero; with NaN it has, in
-    onnxruntime, score NaN, level 1 and label -1. Memory is that of a few matrices of N rows, with one column per
-    support vector and per calibration row: run millions of rows in batches.
+    onnxruntime, score NaN, level 1 and label -1. With thousands of calibration rows levels are rounded up, by less than
+    0.001. Scores of models of large tables are float32 in Python, and differ by about 1e-5. Memory is that of a few
+    matrices of N rows, with one column per support vector: run millions of rows in batches.
 
     Examples
     --------
@@ -134,14 +137,13 @@ def _judge(graph: _Graph, x: str, sets: FittedSets) -> None:
     graph.add("Squeeze", scores, columns, output="score")
     everything = [*(sets.groups.calibrations if sets.groups else []), sets.calibration]
     # One row per group, and one for the whole; ranks that a group does not have are never reached.
-    n_ranks = max(len(each.offsets) for each in everything)
-    offsets: Any = np.stack(
-        [np.pad(each.offsets, (n_ranks - len(each.offsets), 0), constant_values=np.inf) for each in everything]
-    )
+    kept = [each.offsets[_kept_ranks(each, sets.mass)] for each in everything]
+    n_ranks = max(len(each) for each in kept)
+    offsets: Any = np.stack([np.pad(each, (n_ranks - len(each), 0), constant_values=np.inf) for each in kept])
     levels = np.stack(
         [
-            np.pad(each.level(np.append(each.offsets, -np.inf))[::-1], (0, n_ranks - len(each.offsets)), mode="edge")
-            for each in everything
+            np.pad(each.level(np.append(some, -np.inf))[::-1], (0, n_ranks - len(some)), mode="edge")
+            for each, some in zip(everything, kept, strict=True)
         ]
     )
     chosen: Any = np.array([each.offset(sets.mass) for each in everything])
@@ -162,6 +164,17 @@ def _judge(graph: _Graph, x: str, sets: FittedSets) -> None:
     if sets.groups:
         reached = graph.add("Add", reached, graph.add("Mul", group, np.int64(n_ranks + 1)))
     graph.add("Gather", levels.ravel(), reached, output="level")
+
+
+def _kept_ranks(calibration: Calibration, mass: float) -> NDArray[np.intp]:
+    """Ranks whose offsets are part of the graph, which compares every row with each of them: the last, and some others.
+
+    Levels are rounded up to the next of these. Labels are exact: the rank of the mass is among them.
+    """
+    n_ranks = len(calibration.offsets)
+    own = np.searchsorted(-calibration.offsets, -calibration.offset(mass))
+    last = np.arange(max(0, n_ranks - _LAST_RANKS), n_ranks)
+    return np.unique(np.concatenate([np.linspace(0, n_ranks - 1, _N_RANKS).astype(np.intp), last, [own]]))
 
 
 def _scores(graph: _Graph, x: str, function: Any) -> str:
