@@ -47,10 +47,10 @@ def score_command(
     """Score every row of a table, and test whether the table still follows the distribution of the training table.
 
     The results have one line per row: `row` (its number, counted from 0 over all tables), `inside`, `score` (higher is
-    more normal), `level` (the smallest mass whose set contains the row; 1 is far out) and `top_feature` (the column
-    that contributes most to the anomaly). Tables larger than memory are read in batches. The summary shows the most
-    unusual rows, the share outside, the expected share, and the verdict of a drift test with a false-alarm rate of
-    about 1 %. Use new rows: the training rows lie further inside, so they say nothing about drift.
+    more normal), `level` (the smallest mass whose set contains the row; 1 is far out) and, for rows outside,
+    `top_feature` (the column that contributes most to the anomaly). Tables larger than memory are read in batches. The
+    summary shows the most unusual rows, the share outside, the expected share, and the verdict of a drift test with a
+    false-alarm rate of about 1 %. Use new rows: the training rows lie further inside, so they say nothing about drift.
 
     For example:
 

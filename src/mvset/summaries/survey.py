@@ -34,9 +34,9 @@ class ScoredRows:
         """Contribution of each feature to the anomaly of the selected rows; see :meth:`MinimumVolumeSet.explain`."""
         return np.asarray(self.estimator.explain(self.prepared[selected]))
 
-    def top_features(self) -> NDArray[np.intp]:
-        """Index of the feature with the largest contribution, for each row."""
-        return np.asarray(np.abs(self.contributions()).argmax(axis=1))
+    def top_features(self, selected: Any = slice(None)) -> NDArray[np.intp]:
+        """Index of the feature with the largest contribution, for each of the selected rows."""
+        return np.asarray(np.abs(self.contributions(selected)).argmax(axis=1))
 
 
 @dataclass(frozen=True)

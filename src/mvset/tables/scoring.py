@@ -66,6 +66,11 @@ def _result_schema(reader: TableReader) -> pa.Schema:
 
 
 def _results(batch: Batch, scored: ScoredRows, names: Sequence[str], schema: pa.Schema) -> pa.RecordBatch:
+    # An explanation costs more than the score: only rows outside have one.
+    outside = np.flatnonzero(~scored.inside)
+    top_features = np.full(len(batch.rows), None, dtype=object)
+    if len(outside):
+        top_features[outside] = np.array(names, dtype=object)[scored.top_features(outside)]
     columns = {
         **dict(zip(batch.kept.schema.names, batch.kept.columns, strict=True)),
         "table": pa.repeat(batch.table, len(batch.rows)),
@@ -73,6 +78,6 @@ def _results(batch: Batch, scored: ScoredRows, names: Sequence[str], schema: pa.
         "inside": pa.array(scored.inside),
         "score": pa.array(scored.scores),
         "level": pa.array(scored.levels),
-        "top_feature": pa.array(names).take(pa.array(scored.top_features())),
+        "top_feature": pa.array(top_features, pa.string()),
     }
     return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
