@@ -13,6 +13,7 @@ from mvset.files.model_file import load, save
 from mvset.files.onnx import to_onnx
 from mvset.inference.monitor import DriftMonitor
 from mvset.inference.results import Detection, DriftReport, MassBand, MassInterval
+from mvset.judge import Judge
 from mvset.metrics.detector_curves import ExcessMassCurve, excess_mass_curve, mass_volume_curve, mass_volume_scorer
 from mvset.metrics.difference import symmetric_difference
 from mvset.plotting import BandwidthDisplay, LevelHistogramDisplay, LevelSetDisplay, MassVolumeDisplay
@@ -29,6 +30,7 @@ __all__ = [
     "DriftReport",
     "ExcessMassCurve",
     "FittedSets",
+    "Judge",
     "LevelHistogramDisplay",
     "LevelSetDisplay",
     "MassBand",
