@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -97,13 +97,14 @@ class Survey:
         return len(self.rows) == self.n_rows
 
 
-def survey(stream: RowStream, size: int, seed: int) -> Survey:
-    """Sample so many rows; or take all if that would leave less than half of them."""
+def survey(stream: RowStream, size: int, seed: int, on_rows: Callable[[int], None] = lambda n_rows: None) -> Survey:
+    """Sample so many rows; or take all if that would leave less than half of them. `on_rows` is told how many came."""
     n_rows, sample = 0, RowSample(2 * size - 1, seed)
     lowest, highest = np.full(len(stream.names), np.inf), np.full(len(stream.names), -np.inf)
     for rows in stream.batches():
         numbers = np.arange(n_rows, n_rows + len(rows), dtype=np.float64)
         n_rows += len(rows)
+        on_rows(n_rows)
         finite = np.isfinite(rows)
         if not finite.all():
             columns = named_columns(stream.names, np.flatnonzero(~finite.all(axis=0)))

@@ -23,7 +23,7 @@ from mvset.calibration.aggregation import aggregate, held_out_scores, split_weig
 from mvset.calibration.offsets import offset_at, offsets_by_rank
 from mvset.calibration.splits import Split
 from mvset.parallel import Map
-from mvset.progress import report_progress
+from mvset.progress import Verbosity, report_progress
 from mvset.svm.convergence import SolveReport
 from mvset.svm.dual import Dual, Solver, solve_duals, solve_in_metrics
 from mvset.svm.expansion import KernelExpansion
@@ -96,7 +96,7 @@ class BandwidthSearch:
         solver: Solver,
         rule: SelectionRule = "log_volume",
         run: Map = map,
-        verbose: bool | int = False,
+        verbose: Verbosity = False,
         of_paper: bool = False,
         metric: MetricName | None = None,
         larger_nus: Sequence[float] = (),

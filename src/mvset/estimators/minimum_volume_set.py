@@ -7,7 +7,7 @@ rank, `calibration/offsets.py`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any, Literal, cast
 
@@ -48,6 +48,7 @@ from mvset.calibration.splits import (
 from mvset.estimators.inference_estimator import InferenceEstimator
 from mvset.explanation import displacement
 from mvset.parallel import Map, thread_map
+from mvset.progress import ProgressLine, Verbosity, progress_line
 from mvset.row_stream import RowStream, Survey, chosen, remaining, row_stream, survey
 from mvset.svm.convergence import SolveReport, warn_if_unconverged
 from mvset.svm.dual import Solver
@@ -152,8 +153,9 @@ class MinimumVolumeSet(InferenceEstimator):
         Number of threads; -1 for all cores. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Draws the splits and the points that measure volumes. Give an int for reproducible results.
-    verbose : bool or int, default=False
-        Print a line per bandwidth to stderr.
+    verbose : "auto", bool or int, default="auto"
+        "auto" says how far a fit of more than two seconds is, on a terminal or in a notebook; True prints a line per
+        bandwidth to stderr; False prints nothing.
 
     Attributes
     ----------
@@ -250,7 +252,7 @@ class MinimumVolumeSet(InferenceEstimator):
         "max_iter": [Interval(Integral, -1, None, closed="left")],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
-        "verbose": ["verbose"],
+        "verbose": ["verbose", StrOptions({"auto"})],
     }
 
     def __init__(
@@ -276,7 +278,7 @@ class MinimumVolumeSet(InferenceEstimator):
         max_iter: int = -1,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
-        verbose: bool | int = False,
+        verbose: Verbosity = "auto",
     ) -> None:
         self.mass = mass
         self.nu = nu
@@ -378,7 +380,7 @@ class MinimumVolumeSet(InferenceEstimator):
         X, parts = table[trained], within(splits, trained)
         check_extent(X)
         masses = mass_grid(self.mass, self.mass_margin, self.n_masses)
-        with thread_map(self.n_jobs) as run:
+        with progress_line(self.verbose) as line, thread_map(self.n_jobs) as run:
             # Fig. 3: for every bandwidth and split the dual and the offsets; the mass-volume curves; σ_opt.
             search = self._search(X, parts, masses, _rows_per_parameter(rule, guarantee), rng, run)
             # Fig. 3, last line: F^B at σ_opt, evaluated in full precision, each split in its own metric.
@@ -389,10 +391,12 @@ class MinimumVolumeSet(InferenceEstimator):
             function = aggregate(X, duals, weights, sigma, metrics, precision=precision)
             # The offsets of all masses at once, from the scores of rows that trained nothing.
             ordered = True if self.time_order else None
+            n_calibrating = n_rows - len(table)
+            batch_scores = (function(each, run) for each in _watched(calibrating, line, n_calibrating))
             if surveyed is not None:
-                calibration = Calibration.from_batches((function(each, run) for each in calibrating), guarantee)
+                calibration = Calibration.from_batches(batch_scores, guarantee)
             elif guarantee.reserves_rows:
-                row_scores = np.concatenate([np.empty(0), *(function(each, run) for each in calibrating)])
+                row_scores = np.concatenate([np.empty(0), *batch_scores])
                 alike, calibrated = None if groups is None else groups[reserved], reserved
                 calibration = Calibration.from_reserved(row_scores, guarantee, groups=alike, ordered=ordered)
             else:
@@ -501,7 +505,8 @@ class MinimumVolumeSet(InferenceEstimator):
         n_splits = MIN_SPLITS if isinstance(self.splits, str) else int(self.splits)
         rule = RandomSplitting(n_splits, self.test_size, max_train_rows(self.max_train_samples, sys.maxsize))
         state = rng.get_state()
-        found = survey(stream, rule.n_trained, drawn_seed(rng))
+        with progress_line(self.verbose) as line:
+            found = survey(stream, rule.n_trained, drawn_seed(rng), lambda n_rows: line.reach("reading row", n_rows))
         if found.is_complete:
             rng.set_state(state)  # as if the rows had come as an array
         elif not Guarantee("conformal").reaches(self.mass, found.n_rows // 2):
@@ -590,6 +595,15 @@ class MinimumVolumeSet(InferenceEstimator):
         constants = self.sets_.constants
         contributions[:, constants.indices] = constants.changes(X) / constants.tolerances
         return contributions
+
+
+def _watched(batches: Iterable[NDArray[np.float64]], line: ProgressLine, n_rows: int) -> Iterator[NDArray[np.float64]]:
+    """Batches of rows, with a word on how many have been scored."""
+    done = 0
+    for rows in batches:
+        yield rows
+        done += len(rows)
+        line.reach("calibrating with row", done, n_rows)
 
 
 def _rows_per_parameter(rule: Splitting, guarantee: Guarantee) -> float:
