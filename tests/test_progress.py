@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import io
-import sys
+from contextlib import redirect_stderr
 
 import numpy as np
 import pytest
@@ -18,10 +18,8 @@ class Terminal(io.StringIO):
 
 
 @pytest.fixture
-def terminal(monkeypatch):
+def impatient(monkeypatch):
     monkeypatch.setattr("mvset.progress._PATIENCE", 0.0)
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    return sys.stderr
 
 
 def fit(**settings):
@@ -29,49 +27,59 @@ def fit(**settings):
     return MinimumVolumeSet(**settings).fit(ROWS)
 
 
-def test_a_terminal_sees_how_far_a_long_fit_is_and_nothing_is_left_of_it(terminal):
-    fit()
-    shown = terminal.getvalue().split("\r")
-    assert any(line.startswith("[mvset] bandwidth 1 of ") for line in shown)
-    assert any(line.startswith("[mvset] calibrating with row 1,000 of 1,000, ") for line in shown)
-    assert shown[-1] == ""
-    assert shown[-2].strip() == ""
-    assert len(shown[-2]) == max(len(line) for line in shown)
+def shown(screen, **settings):
+    """What a fit prints."""
+    with redirect_stderr(screen):
+        fit(**settings)
+    return screen.getvalue()
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_terminal_sees_how_far_a_long_fit_is_and_nothing_is_left_of_it():
+    lines = shown(Terminal()).split("\r")
+    assert any(line.startswith("[mvset] bandwidth 1 of ") for line in lines)
+    assert any(line.startswith("[mvset] calibrating with row 1,000 of 1,000, ") for line in lines)
+    assert lines[-1] == ""
+    assert lines[-2].strip() == ""
+    assert len(lines[-2]) == max(len(line) for line in lines)
 
 
 def test_short_fits_show_nothing(monkeypatch):
-    monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setattr("mvset.progress._PATIENCE", 1000.0)
-    fit()
-    assert sys.stderr.getvalue() == ""
+    assert shown(Terminal()) == ""
 
 
-def test_nothing_is_shown_where_nobody_watches(monkeypatch):
-    monkeypatch.setattr("mvset.progress._PATIENCE", 0.0)
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
-    fit()
-    assert sys.stderr.getvalue() == ""
+@pytest.mark.usefixtures("impatient")
+def test_nothing_is_shown_where_nobody_watches():
+    assert shown(io.StringIO()) == ""
 
 
-def test_false_is_silent_and_true_prints_lines(terminal):
-    fit(verbose=False)
-    assert terminal.getvalue() == ""
-    fit(verbose=True)
-    assert "[mvset] sigma" in terminal.getvalue()
-    assert "\r" not in terminal.getvalue()
+@pytest.mark.usefixtures("impatient")
+def test_false_is_silent_and_true_prints_lines():
+    assert shown(Terminal(), verbose=False) == ""
+    printed = shown(Terminal(), verbose=True)
+    assert "[mvset] sigma" in printed
+    assert "\r" not in printed
 
 
-def test_a_bar_of_the_caller_takes_its_place(terminal):
+@pytest.mark.usefixtures("impatient")
+def test_a_bar_of_the_caller_takes_its_place():
     steps = []
     with progress_listener(lambda done, total: steps.append((done, total))):
-        fit()
-    assert terminal.getvalue() == ""
+        assert shown(Terminal()) == ""
     assert steps[0][0] == 0
 
 
-def test_an_error_takes_the_line_away(terminal):
-    with pytest.raises(KeyboardInterrupt), progress_line("auto") as line:
+def interrupted():
+    with progress_line("auto") as line:
         line.reach("bandwidth", 1, 3)
         raise KeyboardInterrupt
-    assert terminal.getvalue().split("\r")[-1] == ""
-    assert not terminal.getvalue().split("\r")[-2].strip()
+
+
+@pytest.mark.usefixtures("impatient")
+def test_an_interrupted_fit_takes_the_line_away():
+    screen = Terminal()
+    with redirect_stderr(screen), pytest.raises(KeyboardInterrupt):
+        interrupted()
+    before, after = screen.getvalue().split("\r")[-2:]
+    assert (before.strip(), after) == ("", "")

@@ -53,3 +53,33 @@ def test_memory_does_not_grow_with_the_rows():
 
 def test_an_empty_sample():
     assert sampled(np.zeros((9, 2)), 0).shape == (0, 2)
+
+
+def shrunk(rows, size, smaller, seed=0, batches=()):
+    sample = RowSample(size, seed)
+    for part in np.split(rows, batches):
+        sample.add(part)
+    sample.shrink(smaller)
+    return sample.rows()
+
+
+@pytest.mark.parametrize("batches", [(), (500,), tuple(range(0, 1000, 7))], ids=len)
+@pytest.mark.parametrize("smaller", [0, 1, 30, 99])
+def test_a_shrunk_sample_is_that_of_the_smaller_size(smaller, batches):
+    rows = np.arange(1000.0)[:, np.newaxis]
+    np.testing.assert_array_equal(shrunk(rows, 100, smaller, batches=batches), sampled(rows, smaller))
+
+
+@pytest.mark.parametrize("larger", [100, 101, 10_000])
+def test_a_sample_does_not_grow_when_it_shall_shrink(larger):
+    rows = np.arange(1000.0)[:, np.newaxis]
+    np.testing.assert_array_equal(shrunk(rows, 100, larger, batches=[5]), sampled(rows, 100))
+
+
+def test_a_shrunk_sample_takes_more_rows():
+    rows = np.arange(1000.0)[:, np.newaxis]
+    sample = RowSample(100)
+    sample.add(rows[:600])
+    sample.shrink(20)
+    sample.add(rows[600:])
+    np.testing.assert_array_equal(sample.rows(), sampled(rows, 20))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -39,11 +39,11 @@ class DatasetRows:
     @property
     def names(self) -> list[str]:
         """Names of the columns."""
-        return list(self.dataset.schema.names)
+        return list(_schema(self.dataset).names)
 
     def batches(self) -> Iterator[Array]:
         """Rows in the order of the files."""
-        for batch in self.dataset.to_batches(batch_size=_BATCH_ROWS):
+        for batch in self.dataset.to_batches():
             yield _rows(batch)
 
 
@@ -54,12 +54,16 @@ class SpooledRows:
         import pyarrow as pa
 
         reader = pa.RecordBatchReader.from_stream(stream)
-        reject_non_numeric(reader.schema.empty_table())
+        _reject_other_types(reader.schema)
         self.names = list(reader.schema.names)
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the object
         for batch in reader:
             _rows(batch).tofile(self._file)
         self._file.flush()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_file"):
+            self._file.close()
 
     def batches(self) -> Iterator[Array]:
         """Rows in the order in which they came."""
@@ -71,14 +75,21 @@ class SpooledRows:
 
 def row_stream(X: Any) -> RowStream | None:
     """X as a table to be read in batches, if it is one: a dataset of pyarrow, or an Arrow stream without an array."""
+    if hasattr(X, "__array__"):  # it is in memory
+        return None
     if isinstance(X, RowStream):
         return X
     if hasattr(X, "to_batches") and hasattr(X, "count_rows"):
-        reject_non_numeric(X.schema.empty_table())
+        _reject_other_types(_schema(X))
         return DatasetRows(X)
-    if hasattr(X, "__arrow_c_stream__") and not hasattr(X, "__array__"):
-        return SpooledRows(X)
-    return None
+    return SpooledRows(X) if hasattr(X, "__arrow_c_stream__") else None
+
+
+def all_rows(stream: RowStream) -> Array:
+    """The whole table."""
+    rows = np.concatenate([np.empty((0, len(stream.names))), *(batch for batch, _ in _checked(stream))])
+    _check_number(len(rows))
+    return rows
 
 
 @dataclass(frozen=True)
@@ -88,53 +99,90 @@ class Survey:
     n_rows: int
     lowest: Array
     highest: Array
-    rows: Array  # sampled, in their order; all of them if there are few
+    rows: Array  # sampled, in their order; or all of them
     numbers: NDArray[np.intp]  # of these rows
 
     @property
     def is_complete(self) -> bool:
-        """Whether the sample has all rows."""
+        """Whether all rows are there."""
         return len(self.rows) == self.n_rows
 
 
-def survey(stream: RowStream, size: int, seed: int, on_rows: Callable[[int], None] = lambda n_rows: None) -> Survey:
-    """Sample so many rows; or take all if that would leave less than half of them. `on_rows` is told how many came."""
-    n_rows, sample = 0, RowSample(2 * size - 1, seed)
+def survey(
+    stream: RowStream,
+    size: int,
+    seed: int,
+    n_kept: Callable[[int], int | None],
+    on_rows: Callable[[int], None] = lambda n_rows: None,
+) -> Survey | None:
+    """Sample as many rows as `n_kept` says of their number, `size` at most.
+
+    If it says that all are needed, these are returned, or None if they are more than `size`. `on_rows` is told how many
+    rows have come.
+    """
+    n_rows, sample = 0, RowSample(size, seed)
     lowest, highest = np.full(len(stream.names), np.inf), np.full(len(stream.names), -np.inf)
-    for rows in stream.batches():
-        numbers = np.arange(n_rows, n_rows + len(rows), dtype=np.float64)
-        n_rows += len(rows)
+    for rows, start in _checked(stream):
+        n_rows = start + len(rows)
         on_rows(n_rows)
-        finite = np.isfinite(rows)
-        if not finite.all():
-            columns = named_columns(stream.names, np.flatnonzero(~finite.all(axis=0)))
-            raise ValueError(
-                f"Input X contains NaN or infinity in {columns} ({int((~finite.all(axis=1)).sum())} of rows "
-                f"{n_rows - len(rows)} to {n_rows - 1}). Drop these rows, or impute them."
-            )
         if len(rows):
             lowest, highest = np.minimum(lowest, rows.min(axis=0)), np.maximum(highest, rows.max(axis=0))
-            sample.add(np.column_stack([rows, numbers]))
-    if n_rows < 2:
-        raise ValueError(f"Found array with {n_rows} sample(s) while a minimum of 2 is required.")
-    if n_rows >= 2 * size:
-        sample.shrink(size)
+            sample.add(np.column_stack([rows, np.arange(start, n_rows, dtype=np.float64)]))
+    _check_number(n_rows)
+    kept = n_kept(n_rows)
+    if kept is None and n_rows > size:
+        return None
+    sample.shrink(size if kept is None else kept)
     drawn = sample.rows()
     return Survey(n_rows, lowest, highest, np.ascontiguousarray(drawn[:, :-1]), drawn[:, -1].astype(np.intp))
 
 
-def remaining(batches: Iterable[Array], numbers: NDArray[np.intp]) -> Iterator[Array]:
-    """All rows but those of some ascending numbers, batch by batch."""
-    start = 0
-    for rows in batches:
-        first, last = np.searchsorted(numbers, [start, start + len(rows)])
-        start += len(rows)
-        yield np.delete(rows, numbers[first:last] - (start - len(rows)), axis=0)
+def remaining(stream: RowStream, surveyed: Survey) -> Iterator[Array]:
+    """All rows but those of the sample, batch by batch."""
+    n_rows = 0
+    for rows, start in _checked(stream):
+        n_rows = start + len(rows)
+        first, last = np.searchsorted(surveyed.numbers, [start, n_rows])
+        yield np.delete(rows, surveyed.numbers[first:last] - start, axis=0)
+    if n_rows != surveyed.n_rows:
+        raise ValueError(f"The table changed while it was read: it had {surveyed.n_rows} rows, and now has {n_rows}.")
 
 
 def chosen(X: Array, numbers: NDArray[np.intp]) -> Iterator[Array]:
     """Rows of an array, some at a time."""
     return (X[numbers[start : start + _BATCH_ROWS]] for start in range(0, len(numbers), _BATCH_ROWS))
+
+
+def _checked(stream: RowStream) -> Iterator[tuple[Array, int]]:
+    """Batches and the number of rows before each; fails at values that are no numbers."""
+    start = 0
+    for rows in stream.batches():
+        finite = np.isfinite(rows)
+        if not finite.all():
+            columns = named_columns(stream.names, np.flatnonzero(~finite.all(axis=0)))
+            raise ValueError(
+                f"Input X contains NaN or infinity in {columns} ({int((~finite.all(axis=1)).sum())} of rows "
+                f"{start} to {start + len(rows) - 1}). Drop these rows, or impute them."
+            )
+        yield rows, start
+        start += len(rows)
+
+
+def _check_number(n_rows: int) -> None:
+    if n_rows < 2:
+        raise ValueError(f"Found array with {n_rows} sample(s) while a minimum of 2 is required.")
+
+
+def _schema(dataset: Any) -> Any:
+    return dataset.projected_schema if hasattr(dataset, "projected_schema") else dataset.schema
+
+
+def _reject_other_types(schema: Any) -> None:
+    """Refuse columns that are not numeric, by name."""
+    reject_non_numeric(schema.empty_table())
+    nested = [f"{field.name!r} ({field.type})" for field in schema if field.type.num_fields]
+    if nested:
+        raise ValueError(f"Column(s) {', '.join(nested)} of X are not numeric. Drop them.")
 
 
 def _rows(batch: Any) -> Array:

@@ -241,3 +241,133 @@ def test_help_describes_the_guarantees_truthfully(mvset):
     assert "for every new row" not in text
     assert "on average over random draws of the table and of the new row" in text
     assert "with 95 % confidence, the fitted set contains at least --mass" in text
+
+
+# ---------------------------------------------------------------- large tables
+
+
+@pytest.fixture
+def large(folder, monkeypatch):
+    """A table of which most rows train nothing: splits train on 100 rows each, of more than 300."""
+    monkeypatch.setattr("mvset.calibration.splits._LARGE_TABLE", 300)
+    monkeypatch.setattr("mvset.calibration.splits._TRAIN_ROWS", 100)
+    values = np.random.default_rng(0).normal([40.0, 4.0], [2.0, 0.1], size=(5000, 2))
+    data = pa.table({"flow": values[:, 0], "pressure": values[:, 1]})
+    pa.parquet.write_table(data, "large.parquet", row_group_size=1000, compression="none", use_dictionary=False)
+    return data
+
+
+def test_all_rows_of_a_large_table_are_used(mvset, large):
+    done = mvset("fit", "large.parquet", "--out", "m")
+    assert done.exit_code == 0
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[0].split(None, 1) == ["rows", "5000 of 5000"]
+    calibration = library.load("m")[-1].sets_.calibration
+    assert calibration.guarantee.mode == "conformal"
+    assert calibration.n_rows == 5000 - 1000
+
+
+def test_some_thousand_rows_are_used_without_any_setting(mvset, folder):
+    values = np.random.default_rng(0).normal(size=(4500, 2))
+    pa.parquet.write_table(pa.table({"a": values[:, 0], "b": values[:, 1]}), "t.parquet")
+    result = json.loads(mvset("fit", "t.parquet", "--out", "m", "--json").stdout)
+    assert (result["rows"], result["rows_used"], result["rows_dropped"]) == (4500, 4500, 0)
+    assert library.load("m")[-1].sets_.calibration.n_rows == 4500
+
+
+def test_max_rows_samples_a_large_table(mvset, large):
+    done = mvset("fit", "large.parquet", "--max-rows", "250", "--out", "m")
+    assert done.stdout.splitlines()[0].split(None, 1) == ["rows", "250 of 5000, drawn at random"]
+    assert library.load("m")[-1].sets_.calibration.n_rows == 250
+
+
+def test_rows_left_out_of_a_large_table_are_counted_once(mvset, large):
+    flow = large["flow"].to_numpy().copy()
+    flow[::50] = np.nan
+    pa.parquet.write_table(large.set_column(0, "flow", pa.array(flow)), "large.parquet")
+    done = mvset("fit", "large.parquet", "--drop-missing", "--out", "m")
+    assert done.stdout.splitlines()[0].split(None, 1) == ["rows", "4900 of 5000, 100 left out for missing values"]
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_constant_column_of_a_large_table_is_noted_once(mvset, large):
+    pa.parquet.write_table(large.append_column("unit", pa.array(np.full(5000, 3.0))), "large.parquet")
+    done = mvset("fit", "large.parquet", "--out", "m")
+    assert done.exit_code == 0
+    assert done.stderr.count("Note:") == 1
+    assert done.stderr.startswith("Note: Column 'unit' is constant in the training rows.")
+
+
+def test_how_a_large_table_is_cut_makes_no_difference(mvset, large):
+    Path("parts").mkdir()
+    for i, (start, stop) in enumerate(((0, 1), (1, 1), (1, 2222), (2222, 5000))):
+        pa.parquet.write_table(large.slice(start, stop - start), f"parts/{i}.parquet")
+    whole, parts = (
+        json.loads(mvset("fit", name, "--out", "m", "--json").stdout) for name in ("large.parquet", "parts")
+    )
+    assert whole == parts
+
+
+def test_a_table_that_is_damaged_half_way_is_refused(refused, large):
+    content = bytearray(Path("large.parquet").read_bytes())
+    place = pa.parquet.ParquetFile("large.parquet").metadata.row_group(3).column(0).data_page_offset
+    content[place : place + 40] = b"\xff" * 40
+    Path("large.parquet").write_bytes(content)
+    said = refused("fit", "large.parquet", "--out", "m")
+    assert said.startswith("large.parquet cannot be read: ")
+    assert "Traceback" not in said
+    assert "\n" not in said
+    assert not Path("m").exists()
+
+
+def test_text_that_ends_in_the_middle_is_refused(refused, large):
+    pa.csv.write_csv(large, "large.csv")
+    lines = Path("large.csv").read_text().splitlines()
+    Path("large.csv").write_text("\n".join([*lines[:4000], "40.1"]) + "\n")
+    said = refused("fit", "large.csv", "--out", "m")
+    assert said.startswith("large.csv cannot be read: ")
+    assert not Path("m").exists()
+
+
+def between_the_passes(monkeypatch, happens):
+    """Let something happen when all rows have been read once."""
+    from mvset.tables import fitting
+
+    check = fitting.check_columns
+
+    def checked(*arguments):
+        check(*arguments)
+        happens()
+
+    monkeypatch.setattr(fitting, "check_columns", checked)
+
+
+def test_a_table_that_vanishes_between_the_passes_is_named(mvset, large, monkeypatch):
+    between_the_passes(monkeypatch, Path("large.parquet").unlink)
+    done = mvset("fit", "large.parquet", "--out", "m")
+    assert done.exit_code == 1
+    assert done.stdout == ""
+    assert done.stderr == "large.parquet: No such file or directory.\n"
+    assert not Path("m").exists()
+
+
+def test_a_table_that_is_damaged_between_the_passes_is_named(mvset, large, monkeypatch):
+    between_the_passes(monkeypatch, lambda: Path("large.parquet").write_bytes(b"PAR1 and no more"))
+    before = Path("model.mvset").read_bytes()
+    done = mvset("fit", "large.parquet", "--out", "model.mvset")
+    assert done.exit_code == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("large.parquet cannot be read: ")
+    assert done.stderr.count("\n") == 1
+    assert Path("model.mvset").read_bytes() == before
+
+
+def test_ctrl_c_between_the_passes_writes_nothing(mvset, large, monkeypatch):
+    def stop():
+        raise KeyboardInterrupt
+
+    between_the_passes(monkeypatch, stop)
+    done = mvset("fit", "large.parquet", "--out", "m")
+    assert done.exit_code == 130
+    assert done.stderr == "Stopped. Nothing was written.\n"
+    assert not Path("m").exists()

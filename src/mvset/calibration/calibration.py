@@ -189,7 +189,7 @@ class Calibration(ArrayValue):
     @classmethod
     def from_batches(cls, batches: Iterable[Array], guarantee: Guarantee) -> Calibration:
         """The same from scores that come in batches, in bounded memory."""
-        first, n_first, summary = [], 0, ScoreSummary()
+        first, n_first, summary = [], 0, ScoreSummary(N_EXACT)
         for scores in batches:
             if n_first <= _MANY_ROWS:
                 first.append(scores)

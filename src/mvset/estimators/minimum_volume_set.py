@@ -49,7 +49,7 @@ from mvset.estimators.inference_estimator import InferenceEstimator
 from mvset.explanation import displacement
 from mvset.parallel import Map, thread_map
 from mvset.progress import ProgressLine, Verbosity, progress_line
-from mvset.row_stream import RowStream, Survey, chosen, remaining, row_stream, survey
+from mvset.row_stream import RowStream, Survey, all_rows, chosen, remaining, row_stream, survey
 from mvset.svm.convergence import SolveReport, warn_if_unconverged
 from mvset.svm.dual import Solver
 from mvset.svm.expansion import KernelExpansion, Precision
@@ -63,6 +63,7 @@ _NUS = (0.4, 0.7, 0.9)  # the paper's, and larger ones for narrower bandwidths
 _NU_ROWS = 200  # fewer rows do not tell whether a narrower bandwidth is better, or only seems so
 _WIDER = 1.6  # than the best bandwidth of a race of few rows: so far the search for that of all rows reaches at first
 _ROWS_PER_PARAMETER = 500  # of the metric: beyond, a row that calibrates moves the mass by less than 0.001
+_FEW_ROWS = 1000
 _SEARCH_SPLITS = 10  # splits that choose the bandwidth, of those that splits="auto" makes
 
 
@@ -341,32 +342,24 @@ class MinimumVolumeSet(InferenceEstimator):
         stream, surveyed = row_stream(X), None
         if stream is not None:
             surveyed = self._survey(stream, rng, groups, by)
-            X = np.concatenate(list(stream.batches())) if surveyed is None else surveyed.rows
-            if surveyed is not None and surveyed.is_complete:
-                surveyed = None
+            X = all_rows(stream) if surveyed is None else surveyed.rows
+            surveyed = None if surveyed is None or surveyed.is_complete else surveyed
         X = validated_rows(self, X, reset=True)
         if stream is not None:
             self.feature_names_in_ = np.array(stream.names, dtype=object)
         given = not isinstance(self.sigma, str)
-        check_spread(self, X, one_scale=self.metric is None or (self.metric == "auto" and given))
+        # A column may vary in the table and not in the sample.
+        seen = X if surveyed is None else np.vstack([X, surveyed.lowest, surveyed.highest])
+        check_spread(self, seen, one_scale=self.metric is None or (self.metric == "auto" and given))
         groups, by = (
             None if each is None else checked_labels(each, len(X), name)
             for each, name in ((groups, "groups"), (by, "by"))
         )
-        guarantee, of_paper = Guarantee(self.calibration, self.confidence), self.calibration == "paper"
+        of_paper, n_rows = self.calibration == "paper", len(X) if surveyed is None else surveyed.n_rows
         if by is not None and of_paper:
             raise ValueError('by is not part of the rule of the paper: use calibration="split", "conformal" or "pac".')
-        n_rows = len(X) if surveyed is None else surveyed.n_rows
-        max_train = max_train_rows(
-            None if of_paper and self.max_train_samples == "auto" else self.max_train_samples, n_rows
-        )
-        rule = splitting(
-            self.splits, self.test_size, X, n_rows, groups=groups, time_order=self.time_order, max_train=max_train
-        )
-        if self.calibration == "split" and isinstance(rule, RandomSplitting) and rule.leaves_most(n_rows):
-            # Most rows train nothing, and give a guarantee for free if they are enough for it.
-            conformal = Guarantee("conformal")
-            guarantee = conformal if conformal.reaches(self.mass, n_rows // 2) else guarantee
+        rule = self._splitting(X, n_rows, groups)
+        guarantee = self._guarantee(rule, n_rows)
         if surveyed is None or stream is None:
             constants = ConstantColumns.of(X)
             rows, reserved = self._reserve(X, rule, guarantee, rng)
@@ -374,8 +367,8 @@ class MinimumVolumeSet(InferenceEstimator):
         else:
             constants = ConstantColumns.between(surveyed.lowest, surveyed.highest)
             rows, reserved = np.arange(len(X)), np.arange(0)
-            table, calibrating = X, remaining(stream.batches(), surveyed.numbers)
-        splits = limited(rule.splits(rows, rng), len(rows), max_train, rng)
+            table, calibrating = X, remaining(stream, surveyed)
+        splits = limited(rule.splits(rows, rng), len(rows), self._max_train(n_rows), rng)
         trained = trained_rows(splits, len(rows))
         X, parts = table[trained], within(splits, trained)
         check_extent(X)
@@ -502,17 +495,49 @@ class MinimumVolumeSet(InferenceEstimator):
         automatic = isinstance(self.splits, str | Integral) and self.calibration != "paper"
         if self.time_order or not automatic or self.max_train_samples is None or groups is not None or by is not None:
             return None
+
+        def n_trained(n_rows: int) -> int | None:
+            nothing = np.empty((0, len(stream.names)))
+            rule = self._splitting(nothing, n_rows)
+            assert isinstance(rule, RandomSplitting)
+            guarantee = self._guarantee(rule, n_rows)
+            n_kept = min(rule.n_trained, n_rows - int(np.ceil(self.calibration_size * n_rows - 1e-9)))
+            large = rule.leaves_most(n_rows) and guarantee.reserves_rows
+            return n_kept if large and guarantee.reaches(self.mass, n_rows - n_kept) else None
+
         n_splits = MIN_SPLITS if isinstance(self.splits, str) else int(self.splits)
-        rule = RandomSplitting(n_splits, self.test_size, max_train_rows(self.max_train_samples, sys.maxsize))
+        # With fewer rows than that all are needed; there are more splits of less than a thousand rows.
+        size = max(2 * n_splits * (self._max_train(sys.maxsize) or 0), _FEW_ROWS)
         state = rng.get_state()
         with progress_line(self.verbose) as line:
-            found = survey(stream, rule.n_trained, drawn_seed(rng), lambda n_rows: line.reach("reading row", n_rows))
-        if found.is_complete:
+            found = survey(stream, size, drawn_seed(rng), n_trained, lambda n_rows: line.reach("reading row", n_rows))
+        if found is None or found.is_complete:
             rng.set_state(state)  # as if the rows had come as an array
-        elif not Guarantee("conformal").reaches(self.mass, found.n_rows // 2):
-            rng.set_state(state)
-            return None
         return found
+
+    def _max_train(self, n_rows: int) -> int | None:
+        """How many rows a split may train on, if that is limited."""
+        automatic = self.max_train_samples == "auto"
+        return None if automatic and self.calibration == "paper" else max_train_rows(self.max_train_samples, n_rows)
+
+    def _splitting(self, X: NDArray[np.float64], n_rows: int, groups: Any = None) -> Splitting:
+        """How the rows are split, of which X may be a sample."""
+        return splitting(
+            self.splits,
+            self.test_size,
+            X,
+            n_rows,
+            groups=groups,
+            time_order=self.time_order,
+            max_train=self._max_train(n_rows),
+        )
+
+    def _guarantee(self, rule: Splitting, n_rows: int) -> Guarantee:
+        """What is guaranteed: more than asked for if most rows train nothing, and are enough for it."""
+        asked, conformal = Guarantee(self.calibration, self.confidence), Guarantee("conformal")
+        if self.calibration != "split" or not isinstance(rule, RandomSplitting) or not rule.leaves_most(n_rows):
+            return asked
+        return conformal if conformal.reaches(self.mass, n_rows // 2) else asked
 
     def _reserve(
         self, X: NDArray[np.float64], rule: Splitting, guarantee: Guarantee, rng: np.random.RandomState
