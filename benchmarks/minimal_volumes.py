@@ -38,8 +38,9 @@ def student(df, d):
     return lambda rng, n: rng.normal(size=(n, d)) / np.sqrt(rng.chisquare(df, size=(n, 1)) / df), law.logpdf
 
 
-def lognormal(d):
-    return lambda rng, n: rng.lognormal(size=(n, d)), lambda x: stats.lognorm(1.0).logpdf(x).sum(axis=1)
+def lognormal(d, deviation=1.0):
+    law = stats.lognorm(deviation)
+    return lambda rng, n: rng.lognormal(0.0, deviation, size=(n, d)), lambda x: law.logpdf(x).sum(axis=1)
 
 
 def mixture(weights, parts):
@@ -107,7 +108,11 @@ DISTRIBUTIONS = {
     "correlated, d = 5": normal(np.zeros(5), 0.05 * np.eye(5) + 0.95),
     "t(2), d = 5": student(2, 5),
     "lognormal, d = 4": lognormal(4),
+    "lognormal of deviation 0.6, d = 4": lognormal(4, 0.6),
     "two scales, d = 2": mixture([0.5, 0.5], [normal(np.zeros(2), s**2 * np.eye(2)) for s in (0.05, 2.0)]),
+    "two scales apart, d = 2": mixture(
+        [0.5, 0.5], [normal(np.zeros(2), 0.05**2 * np.eye(2)), normal(np.full(2, 5.0), 4.0 * np.eye(2))]
+    ),
     "Rosenbrock, d = 4": bananas(2),
     "banana": bananas(1),
     "simplex": (simplex, simplex_density),
