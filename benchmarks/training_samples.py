@@ -4,7 +4,7 @@ The paper's mixture: symmetric difference to the true set of mass 0.95 over its 
 first table has fifty thousand rows and different training samples; the second compares the defaults with the full
 solve, in which every split trains on four fifths of the rows.
 
-    python benchmarks/training_samples.py [--seeds N] [--dimensions D ...] [samples] [defaults]
+    python benchmarks/training_samples.py [--seeds N] [--dimensions D ...] -- [samples] [defaults]
 """
 
 from __future__ import annotations

@@ -43,7 +43,10 @@ class DatasetRows:
 
     def batches(self) -> Iterator[Array]:
         """Rows in the order of the files."""
-        for batch in self.dataset.to_batches():
+        scanner = self.dataset
+        if hasattr(scanner, "scanner"):  # read ahead little: by default it fills gigabytes
+            scanner = scanner.scanner(batch_size=_BATCH_ROWS, batch_readahead=1, fragment_readahead=1)
+        for batch in scanner.to_batches():
             yield _rows(batch)
 
 

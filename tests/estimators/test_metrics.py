@@ -9,8 +9,9 @@ import pytest
 
 import reference
 from mvset import MinimumVolumeSet
+from mvset.bandwidth.race import RaceResult
 from mvset.calibration.splits import random_splits
-from mvset.datasets import two_moons
+from mvset.datasets import paper_mixture, two_moons
 
 METRICS = ("standard", "robust", "whiten")
 
@@ -200,3 +201,11 @@ def test_a_single_split_has_a_metric_of_its_own():
     expected = reference.metric_expansion(X, model.support_vectors_, model.dual_coef_, model.sigma_, [precision])
     np.testing.assert_allclose(model.score_samples(X), expected, rtol=1e-9)
     assert model.metric_ == "whiten"
+
+
+@pytest.mark.parametrize(("rows", "expected"), [("mixture", "standard"), ("correlated", "whiten")])
+def test_the_winner_of_a_race_on_some_columns_must_win_in_all_of_them(monkeypatch, rows, expected):
+    X = paper_mixture(12).sample(400, random_state=0) if rows == "mixture" else gaussian(400, 12, 0.9)
+    won = {"standard": RaceResult(0.0, 3.0), "whiten": RaceResult(-1.0, 3.0)}
+    monkeypatch.setattr("mvset.estimators.minimum_volume_set.race", lambda *_: won)
+    assert MinimumVolumeSet(random_state=0).fit(X).metric_ == expected

@@ -37,7 +37,7 @@ Array = NDArray[np.float64]
 
 _DRAWS = 3  # at most: two decide if they agree
 _ROWS = 250
-_ALL_COLUMNS = 8  # up to here volumes are measured in all columns
+ALL_COLUMNS = 8  # up to here volumes are measured in all columns
 _COLUMNS = 5  # drawn at a time if there are more
 _SPLITS = 3
 _POINTS = 1500
@@ -86,7 +86,7 @@ def race(
     for _ in range(_DRAWS):
         rows, parts = subsample(splits[:_SPLITS], len(X), _ROWS, rng)
         varying = np.flatnonzero(np.ptp(X[rows], axis=0))
-        columns = varying if len(varying) <= _ALL_COLUMNS else np.sort(rng.permutation(varying)[:_COLUMNS])
+        columns = varying if len(varying) <= ALL_COLUMNS else np.sort(rng.permutation(varying)[:_COLUMNS])
         if len(columns):
             drawn = _Drawn(np.ascontiguousarray(X[:, columns]), rows, splits[:_SPLITS], parts, masses, solver, run)
             log_volumes, sigmas = drawn.smallest_sets(metrics, rng)

@@ -130,6 +130,14 @@ class BandwidthSearch:
         return self.candidates[self.choice.best]
 
     @property
+    def penalised_log_volume(self) -> float:
+        """Mean log volume of the best sets, with the penalty of the race for the parameters of the metric."""
+        n_rows = float(np.mean([len(split.train) for split in self.splits]))
+        n_parameters = sum(metric.n_parameters for metric in self.metrics)
+        penalty = n_parameters * float(np.log(n_rows)) / (2.0 * n_rows)
+        return self.curves[self.choice.best].mean_log_volume + penalty
+
+    @property
     def selection(self) -> Selection:
         """How it was chosen, for users."""
         return Selection(
