@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -254,8 +255,8 @@ def test_no_batch_at_all_is_refused():
 def test_the_remaining_rows_are_all_others_in_their_order(cuts, numbers):
     rows = rows_of(1000)
     numbers = np.array(numbers, dtype=np.intp)
-    surveyed = Survey(1000, rows.min(axis=0), rows.max(axis=0), rows[numbers], numbers)
-    found = list(remaining(Parts(rows, cuts), surveyed))
+    surveyed = Survey(Parts(rows, cuts), 1000, rows.min(axis=0), rows.max(axis=0), rows[numbers], numbers)
+    found = list(remaining(surveyed))
     np.testing.assert_array_equal(np.concatenate(found), np.delete(rows, numbers, axis=0))
     assert len(found) == len(cuts) + 1
 
@@ -264,7 +265,7 @@ def test_what_is_surveyed_and_what_remains_is_the_table():
     rows = np.arange(2000.0).reshape(1000, 2)
     table = Parts(rows, [10, 400])
     found = survey(table, 100, seed=0)
-    others = np.concatenate(list(remaining(table, found)))
+    others = np.concatenate(list(remaining(found)))
     assert len(others) == 900
     np.testing.assert_array_equal(np.sort(np.concatenate([found.rows, others]), axis=0), rows)
 
@@ -283,7 +284,7 @@ def test_a_table_that_changes_between_the_passes_is_noticed():
     rows = rows_of(1000)
     found = survey(Parts(rows), 100, seed=0)
     with pytest.raises(ValueError, match="it had 1000 rows, and now has 900"):
-        list(remaining(Parts(rows[:900]), found))
+        list(remaining(replace(found, stream=Parts(rows[:900]))))
 
 
 def test_nested_columns_are_refused_by_name():

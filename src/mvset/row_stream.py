@@ -99,6 +99,7 @@ def all_rows(stream: RowStream) -> Array:
 class Survey:
     """What one pass over a table tells: its length, its range, and a random sample of its rows."""
 
+    stream: RowStream
     n_rows: int
     lowest: Array
     highest: Array
@@ -137,13 +138,14 @@ def survey(
         return None
     sample.shrink(size if kept is None else kept)
     drawn = sample.rows()
-    return Survey(n_rows, lowest, highest, np.ascontiguousarray(drawn[:, :-1]), drawn[:, -1].astype(np.intp))
+    rows, numbers = drawn[:, :-1], drawn[:, -1].astype(np.intp)
+    return Survey(stream, n_rows, lowest, highest, np.ascontiguousarray(rows), numbers)
 
 
-def remaining(stream: RowStream, surveyed: Survey) -> Iterator[Array]:
+def remaining(surveyed: Survey) -> Iterator[Array]:
     """All rows but those of the sample, batch by batch."""
     n_rows = 0
-    for rows, start in _checked(stream):
+    for rows, start in _checked(surveyed.stream):
         n_rows = start + len(rows)
         first, last = np.searchsorted(surveyed.numbers, [start, n_rows])
         yield np.delete(rows, surveyed.numbers[first:last] - start, axis=0)

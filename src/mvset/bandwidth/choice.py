@@ -95,6 +95,14 @@ class Choice:
     errors: Array
 
 
+def parameter_penalty(n_parameters: float, n_rows: float) -> float:
+    """What a log volume must fall by to pay for parameters: the Bayesian information criterion.
+
+    Log volume at a given mass plays the part of minus the log likelihood per row.
+    """
+    return n_parameters * float(np.log(n_rows)) / (2.0 * n_rows)
+
+
 def meets_nu_condition(training_mass: float, masses: Array) -> bool:
     """The paper's condition on ν: the unshifted set holds at most α-c of the training rows (Section II-B).
 

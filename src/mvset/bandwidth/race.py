@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mvset.bandwidth.choice import meets_nu_condition
+from mvset.bandwidth.choice import meets_nu_condition, parameter_penalty
 from mvset.bandwidth.curves import mean_over
 from mvset.calibration.aggregation import aggregate, held_out_scores, split_weights
 from mvset.calibration.calibration import HeldOut
@@ -133,7 +133,7 @@ class _Drawn:
             return 0.0
         n_columns, n_rows = self.X.shape[1], float(np.mean([len(part.train) for part in self.parts]))
         n_parameters = n_columns * (n_columns - 1) / 2 if metric == "whiten" else 0
-        return max(_ERROR, n_parameters * float(np.log(n_rows)) / (2.0 * n_rows))
+        return max(_ERROR, parameter_penalty(n_parameters, n_rows))
 
     def _candidates(self, metric: MetricName) -> list[_Candidate]:
         """Bandwidths from wide to narrow, as long as they meet the condition on ν; at least one."""

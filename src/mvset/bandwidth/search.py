@@ -16,10 +16,13 @@ from mvset.bandwidth.choice import (
     SelectionRule,
     eligible_bandwidths,
     meets_nu_condition,
+    parameter_penalty,
 )
 from mvset.bandwidth.curves import BandwidthCurve, bandwidth_curve
 from mvset.bandwidth.grid import extend_grid, narrower_bandwidths
 from mvset.calibration.aggregation import aggregate, held_out_scores, split_weights
+from mvset.calibration.calibration import HeldOut
+from mvset.calibration.fitted_sets import ScoreFunction
 from mvset.calibration.offsets import offset_at, offsets_by_rank
 from mvset.calibration.splits import Split
 from mvset.parallel import Map
@@ -131,11 +134,10 @@ class BandwidthSearch:
 
     @property
     def penalised_log_volume(self) -> float:
-        """Mean log volume of the best sets, with the penalty of the race for the parameters of the metric."""
+        """Mean log volume of the best sets, with the penalty for the parameters of the metric."""
         n_rows = float(np.mean([len(split.train) for split in self.splits]))
         n_parameters = sum(metric.n_parameters for metric in self.metrics)
-        penalty = n_parameters * float(np.log(n_rows)) / (2.0 * n_rows)
-        return self.curves[self.choice.best].mean_log_volume + penalty
+        return self.curves[self.choice.best].mean_log_volume + parameter_penalty(n_parameters, n_rows)
 
     @property
     def selection(self) -> Selection:
@@ -199,11 +201,12 @@ class BandwidthSearch:
             weights = split_weights(duals, equal=self.of_paper)
             scores = held_out_scores(self.X, self.splits, duals, weights, sigma, run=self.run, precision="single")
             by_split = split_offsets(scores, self.masses)
+            function = aggregate(self.X, duals, weights, sigma, self.metrics, precision="single")
             self.candidates.append(
                 Candidate(
                     nu,
-                    aggregate(self.X, duals, weights, sigma, self.metrics, precision="single"),
-                    self._offsets(scores, by_split),
+                    function,
+                    self._offsets(function, scores, by_split),
                     by_split,
                     [dual.compact() for dual in duals],
                     SolveReport.of(duals),
@@ -213,7 +216,7 @@ class BandwidthSearch:
                 break  # narrower ones fail the condition on ν all the more
         self.candidates.sort(key=lambda candidate: candidate.sigma)
 
-    def _offsets(self, scores: Sequence[Array], by_split: Array) -> Array:
+    def _offsets(self, function: ScoreFunction, scores: Sequence[Array], by_split: Array) -> Array:
         """Offsets of the aggregated set.
 
         With few rows they are not those of the pooled scores, which calibrate the set in the end: the bandwidth whose
@@ -223,8 +226,8 @@ class BandwidthSearch:
         if self.of_paper:
             return np.asarray(by_split.mean(axis=0))
         if self.training_samples_are_small:
-            pooled = pooled_scores([split.held_out for split in self.splits], scores, len(self.X))
-            return offset_at(offsets_by_rank(pooled[np.isfinite(pooled)])[0], self.masses)
+            pooled = HeldOut.of(self.X, self.splits, scores, function).row_scores
+            return offset_at(offsets_by_rank(pooled)[0], self.masses)
         return np.asarray(np.median(by_split, axis=0))
 
     def split_metrics(self, splits: Sequence[Split]) -> list[Metric]:
@@ -380,15 +383,6 @@ def _scored(split: Split, n_rows: int) -> Split:
     if not _is_small(split, n_rows):
         return split
     return Split(split.train, split.held_out[:: -(-len(split.held_out) // _SCORED_ROWS)])
-
-
-def pooled_scores(held_out: Sequence[NDArray[np.intp]], split_scores: Sequence[Array], n_rows: int) -> Array:
-    """Mean score of each row by the models that have not seen it; NaN where there is none."""
-    total, times = np.zeros(n_rows), np.zeros(n_rows)
-    for rows, scores in zip(held_out, split_scores, strict=True):
-        total[rows] += scores
-        times[rows] += 1.0
-    return np.asarray(np.divide(total, times, out=np.full(n_rows, np.nan), where=times > 0))
 
 
 def split_offsets(split_scores: Sequence[Array], masses: Array) -> Array:

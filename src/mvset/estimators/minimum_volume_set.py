@@ -164,7 +164,9 @@ class MinimumVolumeSet(InferenceEstimator):
         The metric chosen.
     metric_comparison_ : dict
         Mean log volume of the smallest sets in each metric, relative to that in the first, with the penalty for
-        correlations; empty if there was no choice.
+        correlations, on some rows and, if there are more than eight, some columns; empty if there was no choice. In
+        more than eight columns the winner was then compared with "standard" in all of them, where volumes can be
+        measured.
     nu_ : float
         The ν chosen.
     sigma_ : float
@@ -362,14 +364,14 @@ class MinimumVolumeSet(InferenceEstimator):
             raise ValueError('by is not part of the rule of the paper: use calibration="split", "conformal" or "pac".')
         rule = self._splitting(X, n_rows, groups)
         guarantee = self._guarantee(rule, n_rows)
-        if surveyed is None or stream is None:
+        if surveyed is None:
             constants = ConstantColumns.of(X)
             rows, reserved = self._reserve(X, rule, guarantee, rng)
             table, calibrating = X[rows], chosen(X, reserved)
         else:
             constants = ConstantColumns.between(surveyed.lowest, surveyed.highest)
             rows, reserved = np.arange(len(X)), np.arange(0)
-            table, calibrating = X, remaining(stream, surveyed)
+            table, calibrating = X, remaining(surveyed)
         splits = limited(rule.splits(rows, rng), len(rows), self._max_train(n_rows), rng)
         trained = trained_rows(splits, len(rows))
         X, parts = table[trained], within(splits, trained)
@@ -378,7 +380,7 @@ class MinimumVolumeSet(InferenceEstimator):
         with progress_line(self.verbose) as line, thread_map(self.n_jobs) as run:
             # Fig. 3: for every bandwidth and split the dual and the offsets; the mass-volume curves; σ_opt.
             search = self._search(X, parts, masses, _rows_per_parameter(rule, guarantee), rng, run)
-            # Fig. 3, last line: F^B at σ_opt, evaluated in full precision, each split in its own metric.
+            # Fig. 3, last line: F^B at σ_opt, each split in its own metric, more precise than in the search.
             sigma, metrics = search.best.sigma, search.split_metrics(parts)
             duals = search.solve_splits(parts, metrics)
             weights = split_weights(duals, equal=of_paper)
