@@ -37,8 +37,8 @@ def shown(screen, **settings):
 @pytest.mark.usefixtures("impatient")
 def test_a_terminal_sees_how_far_a_long_fit_is_and_nothing_is_left_of_it():
     lines = shown(Terminal()).split("\r")
-    assert any(line.startswith("[mvset] bandwidth 1 of ") for line in lines)
-    assert any(line.startswith("[mvset] calibrating with row 1,000 of 1,000, ") for line in lines)
+    assert any(line.startswith("[mvset] fitting: bandwidth 1 of ") for line in lines)
+    assert any(line.startswith("[mvset] calibrating: row 1,000 of 1,000, ") for line in lines)
     assert lines[-1] == ""
     assert lines[-2].strip() == ""
     assert len(lines[-2]) == max(len(line) for line in lines)
@@ -65,14 +65,15 @@ def test_false_is_silent_and_true_prints_lines():
 @pytest.mark.usefixtures("impatient")
 def test_a_bar_of_the_caller_takes_its_place():
     steps = []
-    with progress_listener(lambda done, total: steps.append((done, total))):
+    with progress_listener(lambda *step: steps.append(step)):
         assert shown(Terminal()) == ""
-    assert steps[0][0] == 0
+    assert steps[0][:2] == ("fitting", 1)
+    assert steps[-1] == ("calibrating", 1000, 1000)
 
 
 def interrupted():
     with progress_line("auto") as line:
-        line.reach("bandwidth", 1, 3)
+        line.reach("fitting", "bandwidth", 1, 3)
         raise KeyboardInterrupt
 
 

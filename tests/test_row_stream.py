@@ -10,8 +10,10 @@ import pyarrow.dataset
 import pytest
 
 from mvset import row_stream as module
+from mvset import row_survey as survey_module
 from mvset.calibration.splits import RandomSplitting, drawn_seed
-from mvset.row_stream import SpooledRows, Survey, chosen, remaining, row_stream
+from mvset.row_stream import SpooledRows, row_stream
+from mvset.row_survey import Survey, chosen, remaining
 
 
 class Parts:
@@ -38,7 +40,7 @@ class Stream:
 
 def survey(table, size, seed):
     """A sample of `size` rows, or all if that would leave less than half of them."""
-    return module.survey(table, 2 * size - 1, seed, lambda n: size if n >= 2 * size else None)
+    return survey_module.survey(table, 2 * size - 1, seed, lambda n: size if n >= 2 * size else None)
 
 
 def rows_of(n, d=2, seed=0):
@@ -273,7 +275,7 @@ def test_what_is_surveyed_and_what_remains_is_the_table():
 def test_chosen_rows_come_some_at_a_time(monkeypatch):
     rows = rows_of(100)
     numbers = np.arange(3, 97, 2)
-    monkeypatch.setattr(module, "_BATCH_ROWS", 10)
+    monkeypatch.setattr(survey_module, "_BATCH_ROWS", 10)
     found = list(chosen(rows, numbers))
     assert [len(batch) for batch in found] == [10, 10, 10, 10, 7]
     np.testing.assert_array_equal(np.concatenate(found), rows[numbers])

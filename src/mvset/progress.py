@@ -11,13 +11,14 @@ from typing import Literal
 
 Verbosity = bool | int | Literal["auto"]
 _PATIENCE = 2.0  # seconds
-_listener: ContextVar[Callable[[int, int], None] | None] = ContextVar("listener", default=None)
+OnProgress = Callable[[str, float, float], None]  # what is being done, how much of it is done, and how much there is
+_listener: ContextVar[OnProgress | None] = ContextVar("listener", default=None)
 _line: ContextVar[ProgressLine | None] = ContextVar("line", default=None)
 
 
 @contextmanager
-def progress_listener(listener: Callable[[int, int], None]) -> Iterator[None]:
-    """Call `listener` with the number of bandwidths done and in all, for every fit inside the context."""
+def progress_listener(listener: OnProgress) -> Iterator[None]:
+    """Tell `listener` how far every fit inside the context is."""
     token = _listener.set(listener)
     try:
         yield
@@ -33,12 +34,15 @@ class ProgressLine:
         self._began = time.perf_counter()
         self._width = 0
 
-    def reach(self, what: str, done: int, total: int | None = None) -> None:
-        """Say how much of something is done."""
+    def reach(self, doing: str, unit: str, done: int, total: int | None = None) -> None:
+        """Say how many units are done of something."""
+        listener = _listener.get()
+        if listener is not None and total is not None:
+            listener(doing, done, total)
         spent = time.perf_counter() - self._began
         if self._active and spent > _PATIENCE:
             of_all = "" if total is None else f" of {total:,}"
-            text = f"[mvset] {what} {done:,}{of_all}, {spent:.0f} s so far"
+            text = f"[mvset] {doing}: {unit} {done:,}{of_all}, {spent:.0f} s so far"
             self._width = max(self._width, len(text))
             print(f"\r{text:<{self._width}}", end="", file=sys.stderr, flush=True)
 
@@ -62,14 +66,11 @@ def progress_line(verbose: Verbosity) -> Iterator[ProgressLine]:
 
 
 def report_progress(sigmas: Sequence[float], verbose: Verbosity) -> Iterator[float]:
-    """Iterate over bandwidths; notify the listener, and print a line for each to stderr if `verbose` is true."""
+    """Iterate over bandwidths; report each, and print a line for each to stderr if `verbose` is true."""
     began = time.perf_counter()
-    listener, progress = _listener.get(), _line.get()
     for done, sigma in enumerate(sigmas):
-        if listener is not None:
-            listener(done, len(sigmas))
-        if progress is not None:
-            progress.reach("bandwidth", done + 1, len(sigmas))
+        if (line := _line.get()) is not None:
+            line.reach("fitting", "bandwidth", done + 1, len(sigmas))
         if verbose and verbose != "auto":
             spent = time.perf_counter() - began
             left = f", about {spent / done * (len(sigmas) - done):.1f} s left" if done else ""

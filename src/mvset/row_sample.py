@@ -34,6 +34,11 @@ class RowSample:
         """Keep fewer rows: those that a sample of this size would have kept."""
         self._size = min(self._size, size)
 
+    def replace(self, rows: Array) -> None:
+        """Replace the sampled rows by others, as many: those that the sample was drawn of only stood for them."""
+        self._discard()
+        self._rows = [rows]
+
     def rows(self) -> Array:
         """The sampled rows."""
         self._discard()

@@ -1,21 +1,22 @@
-"""Tables that are read in batches, because they are larger than memory."""
+"""Tables that are read in batches, because they are larger than memory; or in parts, by the workers of a cluster."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mvset.row_sample import RowSample
-from mvset.validation import named_columns, reject_non_numeric
+from mvset.parallel import Map
+from mvset.validation import reject_non_numeric
 
 Array = NDArray[np.float64]
 
 _BATCH_ROWS = 65_536
+PART_ROWS = 1_000_000  # of one task of a cluster
 
 
 @runtime_checkable
@@ -31,23 +32,64 @@ class RowStream(Protocol):
 
 
 @dataclass(frozen=True)
+class Part:
+    """Consecutive rows of a table, which a worker of a cluster reads by itself."""
+
+    rows: RowStream  # can be pickled
+    start: int  # number of rows before
+    n_rows: int
+
+
+@runtime_checkable
+class Table(RowStream, Protocol):
+    """A table of files: it can be read in parts, and may have something to say about its rows."""
+
+    def parts(self, run: Map) -> list[Part]:
+        """The parts in which workers read the table; `run` counts their rows."""
+
+    def check(self, rows: Array, lowest: Array, highest: Array) -> None:
+        """Refuse, or warn about, what a sample of rows and the range of all show."""
+
+
+@dataclass(frozen=True)
 class DatasetRows:
-    """A dataset of pyarrow: files that are read anew each time."""
+    """A dataset of pyarrow, or a fragment of one: files that are read anew each time."""
 
     dataset: Any
+    schema: Any = None  # of the whole dataset
 
     @property
     def names(self) -> list[str]:
         """Names of the columns."""
-        return list(_schema(self.dataset).names)
+        return list((self.schema or _schema(self.dataset)).names)
 
     def batches(self) -> Iterator[Array]:
         """Rows in the order of the files."""
         scanner = self.dataset
         if hasattr(scanner, "scanner"):  # read ahead little: by default it fills gigabytes
-            scanner = scanner.scanner(batch_size=_BATCH_ROWS, batch_readahead=1, fragment_readahead=1)
+            of_fragment = {} if self.schema is None else {"schema": self.schema}
+            scanner = scanner.scanner(**of_fragment, batch_size=_BATCH_ROWS, batch_readahead=1, fragment_readahead=1)
         for batch in scanner.to_batches():
             yield _rows(batch)
+
+    def parts(self, run: Map) -> list[Part]:
+        """The files of the dataset; none if it is filtered, or not made of files."""
+        if not getattr(self.dataset, "files", None) or getattr(self.dataset, "_scan_options", None):
+            return []
+        fragments = [part for each in self.dataset.get_fragments() for part in _divided(each)]
+        return numbered([DatasetRows(each, self.dataset.schema) for each in fragments], run(_n_rows, fragments))
+
+    def check(self, rows: Array, lowest: Array, highest: Array) -> None:
+        """Nothing is known beyond the values."""
+
+
+def numbered(streams: Sequence[RowStream], counts: Iterable[int]) -> list[Part]:
+    """Parts of a table from their numbers of rows."""
+    parts, start = [], 0
+    for rows, n_rows in zip(streams, counts, strict=True):
+        parts.append(Part(rows, start, n_rows))
+        start += n_rows
+    return parts
 
 
 class SpooledRows:
@@ -60,9 +102,13 @@ class SpooledRows:
         _reject_other_types(reader.schema)
         self.names = list(reader.schema.names)
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the object
-        for batch in reader:
-            _rows(batch).tofile(self._file)
-        self._file.flush()
+        try:
+            for batch in reader:
+                self._file.write(_rows(batch).data)
+            self._file.flush()
+        except OSError as error:
+            problem = f"{error.strerror}, where rows are kept until they are read again; set TMPDIR to a larger place"
+            raise OSError(error.errno, problem, tempfile.gettempdir()) from None
 
     def __del__(self) -> None:
         if hasattr(self, "_file"):
@@ -88,94 +134,31 @@ def row_stream(X: Any) -> RowStream | None:
     return SpooledRows(X) if hasattr(X, "__arrow_c_stream__") else None
 
 
-def all_rows(stream: RowStream) -> Array:
-    """The whole table."""
-    rows = np.concatenate([np.empty((0, len(stream.names))), *(batch for batch, _ in _checked(stream))])
-    _check_number(len(rows))
-    return rows
+def _divided(fragment: Any) -> list[Any]:
+    """A file, or consecutive row groups of a Parquet file that have about `PART_ROWS` rows."""
+    groups = getattr(fragment, "row_groups", None)
+    if not groups:
+        return [fragment]
+    return [
+        fragment.subset(row_group_ids=[groups[i].id for i in ids])
+        for ids in consecutive([each.num_rows for each in groups])
+    ]
 
 
-@dataclass(frozen=True)
-class Survey:
-    """What one pass over a table tells: its length, its range, and a random sample of its rows."""
-
-    stream: RowStream
-    n_rows: int
-    lowest: Array
-    highest: Array
-    rows: Array  # sampled, in their order; or all of them
-    numbers: NDArray[np.intp]  # of these rows
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether all rows are there."""
-        return len(self.rows) == self.n_rows
+def consecutive(sizes: Sequence[int]) -> list[range]:
+    """Indices in a row whose sizes are `PART_ROWS` together, or what is left."""
+    found, start, rows = [], 0, 0
+    for i, size in enumerate(sizes):
+        rows += size
+        if rows >= PART_ROWS or i == len(sizes) - 1:
+            found.append(range(start, i + 1))
+            start, rows = i + 1, 0
+    return found
 
 
-def survey(
-    stream: RowStream,
-    size: int,
-    seed: int,
-    n_kept: Callable[[int], int | None],
-    on_rows: Callable[[int], None] = lambda n_rows: None,
-) -> Survey | None:
-    """Sample as many rows as `n_kept` says of their number, `size` at most.
-
-    If it says that all are needed, these are returned, or None if they are more than `size`. `on_rows` is told how many
-    rows have come.
-    """
-    n_rows, sample = 0, RowSample(size, seed)
-    lowest, highest = np.full(len(stream.names), np.inf), np.full(len(stream.names), -np.inf)
-    for rows, start in _checked(stream):
-        n_rows = start + len(rows)
-        on_rows(n_rows)
-        if len(rows):
-            lowest, highest = np.minimum(lowest, rows.min(axis=0)), np.maximum(highest, rows.max(axis=0))
-            sample.add(np.column_stack([rows, np.arange(start, n_rows, dtype=np.float64)]))
-    _check_number(n_rows)
-    kept = n_kept(n_rows)
-    if kept is None and n_rows > size:
-        return None
-    sample.shrink(size if kept is None else kept)
-    drawn = sample.rows()
-    rows, numbers = drawn[:, :-1], drawn[:, -1].astype(np.intp)
-    return Survey(stream, n_rows, lowest, highest, np.ascontiguousarray(rows), numbers)
-
-
-def remaining(surveyed: Survey) -> Iterator[Array]:
-    """All rows but those of the sample, batch by batch."""
-    n_rows = 0
-    for rows, start in _checked(surveyed.stream):
-        n_rows = start + len(rows)
-        first, last = np.searchsorted(surveyed.numbers, [start, n_rows])
-        yield np.delete(rows, surveyed.numbers[first:last] - start, axis=0)
-    if n_rows != surveyed.n_rows:
-        raise ValueError(f"The table changed while it was read: it had {surveyed.n_rows} rows, and now has {n_rows}.")
-
-
-def chosen(X: Array, numbers: NDArray[np.intp]) -> Iterator[Array]:
-    """Rows of an array, some at a time."""
-    return (X[numbers[start : start + _BATCH_ROWS]] for start in range(0, len(numbers), _BATCH_ROWS))
-
-
-def _checked(stream: RowStream) -> Iterator[tuple[Array, int]]:
-    """Batches and the number of rows before each; fails at values that are no numbers."""
-    start = 0
-    for rows in stream.batches():
-        finite = np.isfinite(rows)
-        if not finite.all():
-            columns = named_columns(stream.names, np.flatnonzero(~finite.all(axis=0)))
-            raise ValueError(
-                f"Input X contains NaN or infinity in {columns} ({int((~finite.all(axis=1)).sum())} of rows "
-                f"{start} to {start + len(rows) - 1}). Drop these rows, or impute them."
-            )
-        yield rows, start
-        start += len(rows)
-
-
-def _check_number(n_rows: int) -> None:
-    if n_rows < 2:
-        raise ValueError(f"Found array with {n_rows} sample(s) while a minimum of 2 is required.")
+def _n_rows(fragment: Any) -> int:
+    groups = getattr(fragment, "row_groups", None)  # `count_rows` would count those of the whole file
+    return int(fragment.count_rows() if groups is None else sum(group.num_rows for group in groups))
 
 
 def _schema(dataset: Any) -> Any:

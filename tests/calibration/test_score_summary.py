@@ -136,7 +136,7 @@ MASSES = np.append(np.linspace(0.01, 0.99, 99), [0.003, 0.9033, 0.995])
 
 def few_exact(monkeypatch, n_exact):
     monkeypatch.setattr("mvset.calibration.calibration.N_EXACT", n_exact)
-    monkeypatch.setattr("mvset.calibration.calibration._MANY_ROWS", 2 * n_exact)
+    monkeypatch.setattr("mvset.calibration.calibration.N_ORDERED", 2 * n_exact)
 
 
 def calibrated(make, n_exact):

@@ -80,7 +80,7 @@ def auto_is_small(monkeypatch):
 def few_exact(monkeypatch, n_exact):
     """Of more than twice so many calibration rows, the lowest scores are kept and the others counted in bins."""
     monkeypatch.setattr("mvset.calibration.calibration.N_EXACT", n_exact)
-    monkeypatch.setattr("mvset.calibration.calibration._MANY_ROWS", 2 * n_exact)
+    monkeypatch.setattr("mvset.calibration.calibration.N_ORDERED", 2 * n_exact)
 
 
 # ---------------------------------------------------------------- the parameter

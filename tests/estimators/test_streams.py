@@ -22,6 +22,7 @@ from mvset.calibration.calibration import Calibration
 from mvset.calibration.guarantees import Guarantee
 from mvset.calibration.score_summary import ScoreSummary
 from mvset.calibration.splits import RandomSplitting
+from mvset.calibration.streamed_scores import StreamedScores
 from mvset.exceptions import ConstantColumnWarning, DependenceWarning, TooFewRowsError
 
 # SpooledRows leaves it to the garbage collector to close its file; `test_the_temporary_file_is_closed` tells.
@@ -463,8 +464,26 @@ def test_a_mass_that_pac_cannot_guarantee_is_refused_as_for_an_array():
 def few_exact(monkeypatch, n_exact):
     """Of more than twice so many calibration rows, the lowest scores are kept and the others counted in bins."""
     monkeypatch.setattr(calibrations, "N_EXACT", n_exact)
-    monkeypatch.setattr(calibrations, "_MANY_ROWS", 2 * n_exact)
+    monkeypatch.setattr(calibrations, "N_ORDERED", 2 * n_exact)
     monkeypatch.setattr(ScoreSummary.__init__, "__defaults__", (n_exact,))
+    monkeypatch.setattr(StreamedScores.__init__, "__defaults__", (2 * n_exact,))
+
+
+def streamed(batches):
+    scores = StreamedScores()
+    for batch in batches:
+        scores.add(batch)
+    return scores
+
+
+def merged(batches):
+    """As the workers of a cluster count them: each keeps as many of the first scores as could be needed."""
+    scores = StreamedScores()
+    for batch in batches:
+        part = StreamedScores(max(0, scores.n_ordered - len(scores)))
+        part.add(batch)
+        scores.merge(part)
+    return scores
 
 
 def smooth(n, seed=0):
@@ -484,7 +503,8 @@ def test_scores_in_batches_calibrate_as_all_at_once(scores_of, n, guarantee, mon
     assert expected.n_rows == n
     assert (expected.decorrelation > 1) == (scores_of is smooth)
     for cuts in ((), (1, 20), (0, 30, 30), tuple(range(0, n, 7))):
-        assert Calibration.from_batches(iter(np.split(scores, cuts)), guarantee) == expected
+        assert Calibration.from_stream(streamed(np.split(scores, cuts)), guarantee) == expected
+        assert Calibration.from_stream(merged(np.split(scores, cuts)), guarantee) == expected
 
 
 def test_only_the_first_scores_tell_of_the_order(monkeypatch):
@@ -493,7 +513,8 @@ def test_only_the_first_scores_tell_of_the_order(monkeypatch):
     for scores, time in ((late, 1), (late[::-1], 2)):
         for each in (
             Calibration.from_reserved(scores, Guarantee("conformal")),
-            Calibration.from_batches(np.array_split(scores, 7), Guarantee("conformal")),
+            Calibration.from_stream(streamed(np.array_split(scores, 7)), Guarantee("conformal")),
+            Calibration.from_stream(merged(np.array_split(scores, 7)), Guarantee("conformal")),
         ):
             assert min(each.decorrelation, 2) == time
 

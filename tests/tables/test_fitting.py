@@ -10,7 +10,7 @@ import pytest
 
 from mvset import MinimumVolumeSet
 from mvset.row_sample import RowSample
-from mvset.tables import fitting, formats
+from mvset.tables import formats
 from mvset.tables.errors import TableError
 from mvset.tables.fitting import ColumnRoles, fit_table
 from mvset.tables.sources import table_files
@@ -51,17 +51,16 @@ def test_a_sample_does_not_depend_on_batches(table, monkeypatch):
 
 def test_reading_and_fitting_are_reported(table):
     _, files = table
-    read, solved = [], []
+    steps = []
     fit_table(
         files,
         MinimumVolumeSet(sigma=[0.6, 0.8], random_state=0),
         max_rows=1000,
         seed=0,
-        on_read=read.append,
-        on_fit=lambda done, total: solved.append((done, total)),
+        on_progress=lambda *step: steps.append(step),
     )
-    assert read[-1] == 1.0
-    assert solved == [(0, 2), (1, 2)]  # as each begins
+    assert [step[1] for step in steps if step[0] == "reading"][-1] == 1.0
+    assert steps[-2:] == [("fitting", 1, 2), ("fitting", 2, 2)]  # as each begins
 
 
 # ---------------------------------------------------------------- all rows, in batches
@@ -209,8 +208,7 @@ def test_misleading_columns_are_named_once(n, tmp_path):
 
 @pytest.mark.filterwarnings("ignore::mvset.exceptions.ConstantColumnWarning")  # of the rows that train
 @pytest.mark.parametrize("value", [7.0, 8.0])
-def test_whether_a_column_is_constant_all_rows_tell(value, tmp_path, monkeypatch):
-    monkeypatch.setattr(fitting, "_CHECKED_ROWS", 50)
+def test_whether_a_column_is_constant_all_rows_tell(value, tmp_path):
     rows = np.column_stack([readings(1500), np.full(1500, 7.0)])
     rows[1499, 2] = value
     files = in_files(rows, tmp_path / "t", names=("flow", "pressure", "unit"))
@@ -222,8 +220,7 @@ def test_whether_a_column_is_constant_all_rows_tell(value, tmp_path, monkeypatch
     assert list(fitted.model[-1].sets_.constants.indices) == ([2] if value == 7.0 else [])
 
 
-def test_values_too_large_are_found_in_all_rows(tmp_path, monkeypatch):
-    monkeypatch.setattr(fitting, "_CHECKED_ROWS", 50)
+def test_values_too_large_are_found_in_all_rows(tmp_path):
     rows = readings(1500)
     rows[1499, 1] = 1e200
     with pytest.raises(TableError, match=r"^'pressure': values too large or too small"):
@@ -238,12 +235,10 @@ def test_both_passes_are_reported_to_the_end(n, is_read_again, tmp_path, monkeyp
         in_files(readings(n), tmp_path / "t", [100, 450]),
         limited(sigma=[0.8, 1.0]),
         seed=0,
-        on_read=lambda share: steps.append(("read", share)),
-        on_fit=lambda done, total: steps.append(("fit", done / total)),
-        on_calibrate=lambda share: steps.append(("calibrate", share)),
+        on_progress=lambda doing, done, total: steps.append((doing, done / total)),
     )
-    assert list(dict.fromkeys(step for step, _ in steps)) == ["read", "fit", *["calibrate"] * is_read_again]
-    for step in ("read", "calibrate")[: 1 + is_read_again]:
+    assert list(dict.fromkeys(step for step, _ in steps)) == ["reading", "fitting", *["calibrating"] * is_read_again]
+    for step in ("reading", "calibrating")[: 1 + is_read_again]:
         shares = [share for each, share in steps if each == step]
         assert len(shares) > 3
         assert (np.diff(shares) > 0).all()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
@@ -16,6 +16,7 @@ from mvset.calibration.guarantees import Guarantee
 from mvset.calibration.offsets import half_ranks, level_at, offset_at, order_statistics
 from mvset.calibration.score_summary import N_EXACT, ScoreSummary
 from mvset.calibration.splits import Indices, Split
+from mvset.calibration.streamed_scores import N_ORDERED, StreamedScores
 from mvset.exceptions import DependenceWarning, warn
 from mvset.inference.bands import order_statistic_bounds
 from mvset.inference.drift import CountedScores, DriftCounter, EffectiveSizes
@@ -33,7 +34,6 @@ COMPARABLE_FROM = 0.5
 # The same if the scores of the splits are not brought to one height.
 COMPARABLE_FROM_UNSCALED = 0.8
 _MANY_COPIES = 10
-_MANY_ROWS = 2 * N_EXACT  # from here on half of the scores and more would be counted in bins: that saves memory
 
 
 @dataclass(frozen=True)
@@ -187,19 +187,12 @@ class Calibration(ArrayValue):
         return replace(found, effects=effects, order_effects=_order_effects(scores, found.offsets, ordered))
 
     @classmethod
-    def from_batches(cls, batches: Iterable[Array], guarantee: Guarantee) -> Calibration:
-        """The same from scores that come in batches, in bounded memory."""
-        first, n_first, summary = [], 0, ScoreSummary(N_EXACT)
-        for scores in batches:
-            if n_first <= _MANY_ROWS:
-                first.append(scores)
-                n_first += len(scores)
-            summary.add(scores)
-        in_order = np.concatenate([np.empty(0), *first])
-        if n_first <= _MANY_ROWS:
-            return cls.from_reserved(in_order, guarantee)
-        found = cls._from_summary(summary, guarantee, order_statistics(summary.values), 0.0)
-        return replace(found, order_effects=_order_effects(in_order, found.offsets, None))
+    def from_stream(cls, scores: StreamedScores, guarantee: Guarantee) -> Calibration:
+        """The same from scores that came in parts, in bounded memory."""
+        if len(scores) <= N_ORDERED:
+            return cls.from_reserved(scores.first, guarantee)
+        found = cls._from_summary(scores.summary, guarantee, order_statistics(scores.summary.values), 0.0)
+        return replace(found, order_effects=_order_effects(scores.first, found.offsets, None))
 
     @classmethod
     def _from_summary(
@@ -211,7 +204,7 @@ class Calibration(ArrayValue):
     @classmethod
     def from_scores(cls, scores: Array, guarantee: Guarantee, comparable_from: float = 0.0) -> Calibration:
         """From the scores of independent calibration rows: all of few, and a summary of many."""
-        summary = ScoreSummary(N_EXACT if len(scores) > _MANY_ROWS else len(scores))
+        summary = ScoreSummary(N_EXACT if len(scores) > N_ORDERED else len(scores))
         summary.add(scores)
         halves = guarantee.mode == "split" and summary.exact_up_to == np.inf
         offsets = half_ranks(scores) if halves else order_statistics(summary.values)
@@ -404,7 +397,7 @@ def warn_if_dependent(calibration: Calibration, mass: float) -> None:
 
 
 def _order_effects(scores: Array, offsets: Array, ordered: bool | None) -> Array:
-    scores = scores[:_MANY_ROWS]  # of so many rows, the first tell enough
+    scores = scores[:N_ORDERED]  # of so many rows, the first tell enough
     if ordered or (ordered is None and is_dependent(scores)):
         return order_effects(scores, offsets)
     return np.ones(len(offsets))

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from mvset.cli.engine import Engine, cluster
 from mvset.cli.failures import exit_on_error, require_package
 from mvset.cli.info import json_summary, text_summary
 from mvset.cli.options import AsJson, DropMissing, Jobs, Mass, Tables, check_output
@@ -62,6 +63,7 @@ def fit_command(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random number generator.")] = 0,
     jobs: Jobs = -1,
+    engine: Engine = None,
     as_json: AsJson = False,
 ) -> None:
     """Fit a model to a table of normal behaviour and write it to a file.
@@ -90,7 +92,7 @@ def fit_command(
         files = table_files(tables)
         check_output(out, *(file.path for file in files))
         estimator = MinimumVolumeSet(mass, calibration=calibration, n_jobs=jobs, random_state=seed)
-        with progress_bar(1.0) as bar:
+        with cluster(engine), progress_bar(1.0) as bar:
             fitted = fit_table(
                 files,
                 estimator,
@@ -98,9 +100,7 @@ def fit_command(
                 drop_missing=drop_missing,
                 max_rows=max_rows,
                 seed=seed,
-                on_read=lambda share: bar.reach("reading", share, 1.0),
-                on_fit=lambda done, total: bar.reach("fitting", done, total),
-                on_calibrate=lambda share: bar.reach("calibrating", share, 1.0),
+                on_progress=bar.reach,
             )
         save(fitted.model, out)
         model = ModelParts.of(fitted.model)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mvset.cli.engine import Engine, cluster
 from mvset.cli.failures import DRIFTED, exit_on_error
 from mvset.cli.options import (
     AsJson,
@@ -42,11 +43,12 @@ def score_command(
     drop_missing: DropMissing = False,
     fail_on_drift: Annotated[bool, typer.Option("--fail-on-drift", help="Exit with code 3 if there is drift.")] = False,
     jobs: Jobs = -1,
+    engine: Engine = None,
     as_json: AsJson = False,
 ) -> None:
     """Score every row of a table, and test whether the table still follows the distribution of the training table.
 
-    The results have one line per row: `row` (its number, counted from 0 over all tables), `inside`, `score` (higher is
+    The results have one line per row: `row` (its number in the file, counted from 0), `inside`, `score` (higher is
     more normal), `level` (the smallest mass whose set contains the row; 1 is far out) and, for rows outside,
     `top_feature` (the column that contributes most to the anomaly). Tables larger than memory are read in batches. The
     summary shows the most unusual rows, the share outside, the expected share, and the verdict of a drift test with a
@@ -70,7 +72,7 @@ def score_command(
         reader = open_tables(fitted, tables, keep or (), drop_missing)
         check_output_of_reader(out, reader, model)
         survey = Survey(fitted, mass or fitted.sets.mass, n_unusual=5, grouped=reader.by is not None)
-        with progress_bar(1.0) as bar:
+        with cluster(engine), progress_bar(1.0) as bar:
             on_progress = partial(bar.reach, "scoring", total=1.0)
             score_table(reader, survey, out=out, only_outside=only_outside, on_progress=on_progress)
         result = survey.result()

@@ -7,7 +7,8 @@ rank, `calibration/offsets.py`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Literal, cast
 
@@ -45,11 +46,13 @@ from mvset.calibration.splits import (
     warn_if_unresolved,
     within,
 )
+from mvset.calibration.streamed_scores import reserved_scores, streamed_scores
 from mvset.estimators.inference_estimator import InferenceEstimator
 from mvset.explanation import displacement
-from mvset.parallel import Map, thread_map
-from mvset.progress import ProgressLine, Verbosity, progress_line
-from mvset.row_stream import RowStream, Survey, all_rows, chosen, remaining, row_stream, survey
+from mvset.parallel import Map, cluster_map, thread_map
+from mvset.progress import Verbosity, progress_line
+from mvset.row_stream import RowStream, row_stream
+from mvset.row_survey import Survey, all_rows, survey
 from mvset.svm.convergence import SolveReport, warn_if_unconverged
 from mvset.svm.dual import Solver
 from mvset.svm.expansion import KernelExpansion, Precision
@@ -151,7 +154,8 @@ class MinimumVolumeSet(InferenceEstimator):
     max_iter : int, default=-1
         Limit on the solver's iterations, for each split and bandwidth. -1 means no limit short of ten million.
     n_jobs : int or None, default=None
-        Number of threads; -1 for all cores. Results do not depend on it.
+        Number of threads; -1 for all cores. Results do not depend on it. Inside ``joblib.parallel_config("dask")``, or
+        another cluster, its workers read and score large datasets of files; the result is the same.
     random_state : int, RandomState instance or None, default=None
         Draws the splits and the points that measure volumes. Give an int for reproducible results.
     verbose : "auto", bool or int, default="auto"
@@ -367,38 +371,35 @@ class MinimumVolumeSet(InferenceEstimator):
         if surveyed is None:
             constants = ConstantColumns.of(X)
             rows, reserved = self._reserve(X, rule, guarantee, rng)
-            table, calibrating = X[rows], chosen(X, reserved)
+            table = X[rows]
         else:
             constants = ConstantColumns.between(surveyed.lowest, surveyed.highest)
-            rows, reserved = np.arange(len(X)), np.arange(0)
-            table, calibrating = X, remaining(surveyed)
+            rows, table = np.arange(len(X)), X
         splits = limited(rule.splits(rows, rng), len(rows), self._max_train(n_rows), rng)
         trained = trained_rows(splits, len(rows))
-        X, parts = table[trained], within(splits, trained)
-        check_extent(X)
+        training, parts = table[trained], within(splits, trained)
+        check_extent(training)
         masses = mass_grid(self.mass, self.mass_margin, self.n_masses)
         with progress_line(self.verbose) as line, thread_map(self.n_jobs) as run:
             # Fig. 3: for every bandwidth and split the dual and the offsets; the mass-volume curves; σ_opt.
-            search = self._search(X, parts, masses, _rows_per_parameter(rule, guarantee), rng, run)
+            search = self._search(training, parts, masses, _rows_per_parameter(rule, guarantee), rng, run)
             # Fig. 3, last line: F^B at σ_opt, each split in its own metric, more precise than in the search.
             sigma, metrics = search.best.sigma, search.split_metrics(parts)
             duals = search.solve_splits(parts, metrics)
             weights = split_weights(duals, equal=of_paper)
             precision: Precision = "mixed" if search.training_samples_are_small else "double"
-            function = aggregate(X, duals, weights, sigma, metrics, precision=precision)
+            function = aggregate(training, duals, weights, sigma, metrics, precision=precision)
             # The offsets of all masses at once, from the scores of rows that trained nothing.
             ordered = True if self.time_order else None
-            n_calibrating = n_rows - len(table)
-            batch_scores = (function(each, run) for each in _watched(calibrating, line, n_calibrating))
             if surveyed is not None:
-                calibration = Calibration.from_batches(batch_scores, guarantee)
+                calibration = Calibration.from_stream(streamed_scores(function, surveyed, run, line), guarantee)
             elif guarantee.reserves_rows:
-                row_scores = np.concatenate([np.empty(0), *batch_scores])
+                row_scores = reserved_scores(function, X, reserved, run, line)
                 alike, calibrated = None if groups is None else groups[reserved], reserved
                 calibration = Calibration.from_reserved(row_scores, guarantee, groups=alike, ordered=ordered)
             else:
                 split_scores = held_out_scores(
-                    X,
+                    training,
                     splits,
                     duals,
                     weights,
@@ -526,7 +527,8 @@ class MinimumVolumeSet(InferenceEstimator):
         size = max(2 * n_splits * (self._max_train(sys.maxsize) or 0), _FEW_ROWS)
         state = rng.get_state()
         with progress_line(self.verbose) as line:
-            found = survey(stream, size, drawn_seed(rng), n_trained, lambda n_rows: line.reach("reading row", n_rows))
+            on_rows = partial(line.reach, "reading", "row")
+            found = survey(stream, size, drawn_seed(rng), n_trained, on_rows, cluster_map())
         if found is None or found.is_complete:
             rng.set_state(state)  # as if the rows had come as an array
         return found
@@ -636,15 +638,6 @@ class MinimumVolumeSet(InferenceEstimator):
         constants = self.sets_.constants
         contributions[:, constants.indices] = constants.changes(X) / constants.tolerances
         return contributions
-
-
-def _watched(batches: Iterable[NDArray[np.float64]], line: ProgressLine, n_rows: int) -> Iterator[NDArray[np.float64]]:
-    """Batches of rows, with a word on how many have been scored."""
-    done = 0
-    for rows in batches:
-        yield rows
-        done += len(rows)
-        line.reach("calibrating with row", done, n_rows)
 
 
 def _rows_per_parameter(rule: Splitting, guarantee: Guarantee) -> float:

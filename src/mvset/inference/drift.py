@@ -107,6 +107,15 @@ class DriftCounter:
         self._now += self._cells.count(np.minimum(self._scores.rounded(scores), self._cap))
         self._outside += int(np.sum(scores < self._offset))
 
+    @property
+    def counts(self) -> tuple[NDArray[np.intp], int]:
+        """What was counted: rows per cell, and rows outside."""
+        return self._now, self._outside
+
+    def add_counts(self, counts: tuple[NDArray[np.intp], int]) -> None:
+        """Count what another counter of the same kind has counted."""
+        self._now, self._outside = self._now + counts[0], self._outside + counts[1]
+
     def report(self) -> DriftReport:
         """Both tests, on all rows counted."""
         n, m, outside = int(self._now.sum()), int(self._before.sum()), self._outside

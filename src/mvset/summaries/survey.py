@@ -90,6 +90,16 @@ class SurveyResult:
     sample: Sample
 
 
+@dataclass(frozen=True)
+class PartOfSurvey:
+    """What a worker counted in a part of a table; small, whatever the number of rows."""
+
+    drift: tuple[NDArray[np.intp], int]
+    outside_counts: NDArray[np.intp]
+    level_counts: NDArray[np.intp]
+    unusual: list[UnusualRow]
+
+
 class Survey:
     """Scores and summarises batches of rows; memory does not grow with their number."""
 
@@ -112,6 +122,7 @@ class Survey:
         self._n_unusual = n_unusual
         self._unusual: list[UnusualRow] = []
         self._sample = RowSample(n_sampled)
+        self._sample.add(np.empty((0, len(model.feature_names) + 3)))
 
     def score(self, X: Any, by: Any = None) -> ScoredRows:
         """Score rows; an array must have the columns of the training rows, in the same order.
@@ -134,6 +145,18 @@ class Survey:
         self._level_counts += np.histogram(scored.levels, LEVEL_EDGES)[0]
         self._sample.add(np.column_stack([rows, numbers, scored.scores, scored.levels]))
         self._keep_unusual(rows, scored, numbers, kept)
+
+    @property
+    def part(self) -> PartOfSurvey:
+        """All that was counted, without the sample."""
+        return PartOfSurvey(self._drift.counts, self._outside_counts, self._level_counts, self._unusual)
+
+    def merge(self, part: PartOfSurvey) -> None:
+        """Add what another survey counted in the rows that follow."""
+        self._drift.add_counts(part.drift)
+        self._outside_counts = self._outside_counts + part.outside_counts
+        self._level_counts = self._level_counts + part.level_counts
+        self._keep_most_unusual(part.unusual)
 
     def result(self) -> SurveyResult:
         """The summary of all rows added so far."""
@@ -163,8 +186,8 @@ class Survey:
         selected, contributions = candidates[furthest], contributions[furthest]
         names, prepared_names = self.model.feature_names, self.model.prepared_names
         normal = self.model.restored(self._normal(scored.prepared[selected], contributions), rows[selected])
-        for k, (i, others) in enumerate(zip(selected, kept(selected), strict=True)):
-            self._unusual.append(
+        self._keep_most_unusual(
+            [
                 UnusualRow(
                     row=int(numbers[i]),
                     score=float(scored.scores[i]),
@@ -174,8 +197,13 @@ class Survey:
                     contributions=dict(zip(prepared_names, contributions[k].tolist(), strict=True)),
                     kept=others,
                 )
-            )
-        self._unusual = sorted(self._unusual, key=lambda row: (row.score, -row.distance))[: self._n_unusual]
+                for k, (i, others) in enumerate(zip(selected, kept(selected), strict=True))
+            ]
+        )
+
+    def _keep_most_unusual(self, found: list[UnusualRow]) -> None:
+        every = [*self._unusual, *found]
+        self._unusual = sorted(every, key=lambda row: (row.score, -row.distance))[: self._n_unusual]
 
     def _normal(self, prepared: Array, contributions: Array) -> Array:
         """What would be normal near prepared rows; the constant value where a column never changed before."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,16 +16,19 @@ from numpy.typing import NDArray
 
 from mvset.estimators.minimum_volume_set import MinimumVolumeSet
 from mvset.estimators.pipeline import Pipeline
-from mvset.progress import progress_listener
+from mvset.parallel import Map
+from mvset.progress import OnProgress, progress_listener
 from mvset.row_sample import RowSample
+from mvset.row_stream import Part, numbered
 from mvset.tables.columns import check_columns
 from mvset.tables.errors import TableError
 from mvset.tables.formats import TableFile
 from mvset.tables.reading import (
-    OnProgress,
+    OnShare,
     TableReader,
     complete_column,
     existing_column,
+    ignore_share,
     row_labels,
     selected_columns,
     split_names,
@@ -33,7 +37,6 @@ from mvset.tables.reading import (
 Array = NDArray[np.float64]
 
 _MIN_ROWS = 3  # two to train on and one to hold out
-_CHECKED_ROWS = 10_000  # of a sample that tells of misleading columns
 
 
 @dataclass(frozen=True)
@@ -88,18 +91,19 @@ def fit_table(
     drop_missing: bool = False,
     max_rows: int | None = None,
     seed: int,
-    on_read: Callable[[float], None] = lambda share: None,
-    on_fit: Callable[[int, int], None] = lambda done, total: None,
-    on_calibrate: Callable[[float], None] = lambda share: None,
+    on_progress: OnProgress = lambda doing, done, total: None,
 ) -> FittedTable:
     """Fit a Pipeline to the selected columns of all rows, or of a random sample of `max_rows` of them.
 
-    Rows whose order or groups matter are held in memory; others are read in batches, twice if there are many.
+    Rows whose order or groups matter are held in memory; others are read in batches, twice if there are many, by the
+    workers of a cluster if there is one.
     """
     roles, names = columns.about_rows, columns.fitted_columns(files[0])
     if max_rows is None and not roles:
-        table = _TableRows(files, names, drop_missing, seed, (on_read, on_calibrate))
-        with progress_listener(on_fit):
+        table = _TableRows(
+            TableReader(files, names, (), drop_missing), lambda share: on_progress("reading", share, 1.0)
+        )
+        with progress_listener(on_progress):
             estimator.set_params(time_order=False).fit(table)
         estimator.by_column_ = None
         model = Pipeline([("sets", estimator)])
@@ -107,13 +111,13 @@ def fit_table(
     reader = TableReader(files, names, list(dict.fromkeys(roles.values())), drop_missing)
     size = sys.maxsize if max_rows is None else max_rows
     sample, labels = RowSample(size, seed), {role: _Labels() for role in roles if role != "time"}
-    for batch in reader.batches(on_read):
+    for batch in reader.batches(lambda share: on_progress("reading", share, 1.0)):
         others = [
             _times(batch.kept, name) if role == "time" else labels[role].codes(batch.kept, name)
             for role, name in roles.items()
         ]
         sample.add(np.column_stack([batch.rows, *others]))
-    _check_number(reader)
+    _check_number(files[0], reader.n_rows, reader.n_dropped)
     sampled = sample.rows()
     if "time" in roles:
         sampled = sampled[np.argsort(sampled[:, len(names)], kind="stable")]
@@ -127,7 +131,7 @@ def fit_table(
         if role in roles
     }
     estimator.set_params(time_order="time" in roles)
-    with progress_listener(on_fit):
+    with progress_listener(on_progress):
         estimator.fit(table, **parameters)
     model = Pipeline([("sets", estimator)])
     estimator.by_column_ = columns.by  # which column to read when rows are scored
@@ -135,45 +139,48 @@ def fit_table(
 
 
 class _TableRows:
-    """A table read in batches; the first pass checks its columns."""
+    """The complete rows of a table, in batches and in parts; counts all rows when it is first read."""
 
-    def __init__(
-        self,
-        files: Sequence[TableFile],
-        names: list[str],
-        drop_missing: bool,
-        seed: int,
-        on_progress: tuple[OnProgress, OnProgress],
-    ) -> None:
-        self.names = names
+    def __init__(self, reader: TableReader, on_first: OnShare = ignore_share) -> None:
+        self.names = list(reader.features)
         self.n_rows = self.n_dropped = 0
-        self._files, self._drop_missing, self._seed = files, drop_missing, seed
-        self._on_first, self._on_later = on_progress
-        self._checked = False
+        self._reader, self._on_first = reader, on_first
 
     def batches(self) -> Iterator[Array]:
         """Complete rows, file by file."""
-        reader = TableReader(self._files, self.names, (), self._drop_missing)
-        if self._checked:
-            yield from (batch.rows for batch in reader.batches(self._on_later))
-            return
-        sample, lowest, highest = RowSample(_CHECKED_ROWS, self._seed), np.inf, -np.inf
-        for batch in reader.batches(self._on_first):
-            sample.add(batch.rows)
-            lowest, highest = np.minimum(lowest, batch.rows.min(axis=0)), np.maximum(highest, batch.rows.max(axis=0))
+        reader = copy(self._reader)
+        for batch in reader.batches(self._on_first if self.n_rows == 0 else ignore_share):
             yield batch.rows
-        _check_number(reader)
-        check_columns(sample.rows(), self.names, np.asarray(lowest), np.asarray(highest))
-        self.n_rows, self.n_dropped, self._checked = reader.n_rows, reader.n_dropped, True
+        self.n_rows, self.n_dropped = reader.n_rows, reader.n_dropped
+
+    def parts(self, run: Map) -> list[Part]:
+        """Parts of the files."""
+        readers = self._reader.parts()
+        counts = np.array(list(run(_counts, readers)))
+        self.n_rows, self.n_dropped = counts.sum(axis=0).tolist()
+        return numbered([_TableRows(reader) for reader in readers], (counts[:, 0] - counts[:, 1]).tolist())
+
+    def check(self, rows: Array, lowest: Array, highest: Array) -> None:
+        """Fail if there are too few rows, or columns that cannot be used; warn about columns that mislead."""
+        _check_number(self._reader.files[0], self.n_rows, self.n_dropped)
+        check_columns(rows, self.names, lowest, highest)
 
 
-def _check_number(reader: TableReader) -> None:
+def _counts(reader: TableReader) -> tuple[int, int]:
+    """Number of rows, and of those left out for missing values; they are read only if the file does not say."""
+    known = None if reader.drop_missing else reader.files[0].known_rows()
+    if known is not None:
+        return known, 0
+    for _ in reader.batches():
+        pass
+    return reader.n_rows, reader.n_dropped
+
+
+def _check_number(file: TableFile, n_rows: int, n_dropped: int) -> None:
     """Fail if there are too few complete rows."""
-    if reader.n_rows - reader.n_dropped < _MIN_ROWS:
-        dropped = f", {reader.n_dropped} of them left out for missing values" if reader.n_dropped else ""
-        raise TableError(
-            f"{reader.files[0].path}: too few rows to fit: {reader.n_rows}{dropped}. At least {_MIN_ROWS} are needed."
-        )
+    if n_rows - n_dropped < _MIN_ROWS:
+        dropped = f", {n_dropped} of them left out for missing values" if n_dropped else ""
+        raise TableError(f"{file.path}: too few rows to fit: {n_rows}{dropped}. At least {_MIN_ROWS} are needed.")
 
 
 class _Labels:

@@ -16,6 +16,7 @@ import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet
 
+from mvset.row_stream import consecutive
 from mvset.tables.errors import TableError, exclude_option, quoted
 
 _BATCH = 65_536  # rows per batch of binary formats
@@ -61,6 +62,19 @@ class TableFile:
             for batch, share in self._batches(wanted):
                 columns = [batch.column(field.name).cast(field.type, safe=False) for field in wanted]
                 yield pa.RecordBatch.from_arrays(columns, schema=wanted), share
+
+    def parts(self) -> list[TableFile]:
+        """The file in parts that can be read by themselves: large text cannot be divided."""
+        return [self]
+
+    @property
+    def start(self) -> int:
+        """Number of rows of the file before this part."""
+        return 0
+
+    def known_rows(self) -> int | None:
+        """Number of rows, if the file says so."""
+        return None
 
     def unchanged_type(self, kind: Any) -> Any:
         """The type in which to read a column of type `kind` that is copied to the results unchanged."""
@@ -209,34 +223,71 @@ class NdjsonFile(_TextFile):
         return pa.string() if pa.types.is_timestamp(kind) or pa.types.is_null(kind) else kind
 
 
-class ParquetFile(TableFile):
+@dataclass(frozen=True)
+class _BlockFile(TableFile):
+    """A binary format in blocks of rows; `blocks` are those to read, all if None."""
+
+    blocks: range | None = None
+
+    def parts(self) -> list[TableFile]:
+        """Consecutive blocks."""
+        with _read_errors(self.path):
+            return [type(self)(self.path, blocks) for blocks in consecutive(self._sizes())] or [self]
+
+    @property
+    def start(self) -> int:
+        """Number of rows of the file before these blocks."""
+        return 0 if self.blocks is None else sum(self._sizes()[: self.blocks.start])
+
+    def known_rows(self) -> int:
+        """Number of rows of these blocks."""
+        with _read_errors(self.path):
+            sizes = self._sizes()
+            return sum(sizes if self.blocks is None else sizes[self.blocks.start : self.blocks.stop])
+
+    def _sizes(self) -> list[int]:
+        """Number of rows of each block of the file."""
+        raise NotImplementedError
+
+
+class ParquetFile(_BlockFile):
     """Apache Parquet."""
 
     def _schema(self) -> pa.Schema:
         return pa.parquet.read_schema(self.path)
 
+    def _sizes(self) -> list[int]:
+        metadata = pa.parquet.read_metadata(self.path)
+        return [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+
     def _batches(self, wanted: pa.Schema) -> Iterator[tuple[pa.RecordBatch, float]]:
         with pa.parquet.ParquetFile(self.path, pre_buffer=False) as file:  # buffers are never released otherwise
-            read, n_rows = 0, max(1, file.metadata.num_rows)
-            for batch in file.iter_batches(batch_size=_BATCH, columns=wanted.names):
+            blocks = range(file.metadata.num_row_groups) if self.blocks is None else self.blocks
+            read, n_rows = 0, max(1, sum(file.metadata.row_group(i).num_rows for i in blocks))
+            for batch in file.iter_batches(batch_size=_BATCH, row_groups=list(blocks), columns=wanted.names):
                 read += batch.num_rows
                 yield batch, read / n_rows
 
 
-class FeatherFile(TableFile):
+class FeatherFile(_BlockFile):
     """Feather, the file format of Apache Arrow."""
 
     def _schema(self) -> pa.Schema:
         with pa.ipc.open_file(self.path) as file:
             return file.schema
 
+    def _sizes(self) -> list[int]:
+        with pa.memory_map(str(self.path)) as source, pa.ipc.open_file(source) as file:
+            return [file.get_batch(i).num_rows for i in range(file.num_record_batches)]
+
     def _batches(self, wanted: pa.Schema) -> Iterator[tuple[pa.RecordBatch, float]]:
         with pa.memory_map(str(self.path)) as source, pa.ipc.open_file(source) as file:
-            for i in range(file.num_record_batches):
+            blocks = range(file.num_record_batches) if self.blocks is None else self.blocks
+            for done, i in enumerate(blocks):
                 whole = file.get_batch(i)
                 for start in range(0, whole.num_rows, _BATCH):
                     batch = whole.slice(start, _BATCH)
-                    yield batch, (i + (start + batch.num_rows) / whole.num_rows) / file.num_record_batches
+                    yield batch, (done + (start + batch.num_rows) / whole.num_rows) / len(blocks)
 
 
 FORMATS: dict[str, type[TableFile]] = {

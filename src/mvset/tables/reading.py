@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,8 +16,12 @@ from mvset.tables.formats import TableFile
 from mvset.validation import checked_labels
 
 Array = NDArray[np.float64]
-OnProgress = Callable[[float], None]
+OnShare = Callable[[float], None]  # told the share of a table that has been read
 _MISSING = 1e300  # values this large count as missing: often a placeholder, and infinite once standardised
+
+
+def ignore_share(share: float) -> None:
+    """For those who need not know how much has been read."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +30,7 @@ class Batch:
 
     rows: Array  # one column per feature
     kept: pa.RecordBatch  # columns copied unchanged
-    numbers: NDArray[np.int64]  # row numbers, counted from 0 over all tables
+    numbers: NDArray[np.int64]  # row numbers, counted from 0 in each file
     table: str  # path of the file
 
 
@@ -57,17 +62,28 @@ class TableReader:
         orders = [[name for name in schema.names if name in set(self.features)] for schema in schemas]
         self.reordered = any(order != list(self.features) for order in orders)
 
-    def batches(self, on_progress: OnProgress = lambda share: None) -> Iterator[Batch]:
+    def batches(self, on_progress: OnShare = ignore_share) -> Iterator[Batch]:
         """Batches of rows without missing values, file by file; calls `on_progress` with the share done."""
         sizes = np.array([file.path.stat().st_size for file in self.files], dtype=float)
         done = 0.0
         for file, size in zip(self.files, sizes / max(1.0, sizes.sum()), strict=True):
+            start = file.start
             for batch, share in file.batches(self._wanted):
-                complete = self._batch(file, batch)
+                complete = self._batch(file, batch, start)
+                start += batch.num_rows
                 if len(complete.rows):
                     yield complete
                 on_progress(done + share * size)
             done += size
+
+    def parts(self) -> list[TableReader]:
+        """A reader for each part of the files, with the same columns."""
+        found = []
+        for part in (part for file in self.files for part in file.parts()):
+            reader = copy(self)
+            reader.files, reader.n_rows, reader.n_dropped = [part], 0, 0
+            found.append(reader)
+        return found
 
     def _checked(self, file: TableFile) -> pa.Schema:
         """The schema of a file; fails if a column is missing or a feature is not numeric."""
@@ -93,12 +109,12 @@ class TableReader:
         others = [kept for kept in self.kept_fields if kept.name not in self.features]
         return pa.schema([*(pa.field(name, pa.float64()) for name in self.features), *others])
 
-    def _batch(self, file: TableFile, batch: pa.RecordBatch) -> Batch:
+    def _batch(self, file: TableFile, batch: pa.RecordBatch, start: int) -> Batch:
         """The complete rows of a record batch."""
         rows = np.empty((batch.num_rows, len(self.features)))
         for j in range(len(self.features)):
             rows[:, j] = batch.column(j).to_numpy(zero_copy_only=False)  # null becomes NaN
-        numbers = np.arange(self.n_rows, self.n_rows + len(rows))
+        numbers = np.arange(start, start + len(rows))
         self.n_rows += len(rows)
         finite = np.abs(rows) < _MISSING
         complete = finite.all(axis=1)
