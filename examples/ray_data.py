@@ -1,4 +1,4 @@
-"""Judge a table on a local Ray, and compare with one machine: `python examples/ray_data.py`.
+"""Judge a table, and fit one, on a local Ray, and compare with one machine: `python examples/ray_data.py`.
 
 Needs `pip install '.[cli]' 'ray[data]'`. Exit code 1 if the results differ by a single bit.
 """
@@ -16,6 +16,8 @@ import pyarrow.dataset as ds
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # listens on 127.0.0.1 only, on Linux as well
 import ray
+from joblib import parallel_config
+from ray.util.joblib import register_ray
 
 from mvset import Judge, MinimumVolumeSet
 from mvset.datasets import two_moons
@@ -37,8 +39,15 @@ with TemporaryDirectory() as folder:
     rows = ray.data.read_parquet(folder).repartition(8)  # small files are read as one block
     blocks = ray.get(rows.map_batches(judge, batch_format="pyarrow").to_arrow_refs())
     judged = pa.concat_tables(blocks)
-    equal = bits(judged) == bits(judge(table))
+    judged_alike = bits(judged) == bits(judge(table))
+
+    files = ds.dataset(folder, schema=table.schema.remove(0))
+    register_ray()
+    with parallel_config("ray", n_jobs=-1):
+        fitted = MinimumVolumeSet(random_state=0).fit(files)
+    fitted_alike = fitted.sets_ == MinimumVolumeSet(random_state=0).fit(files).sets_
 ray.shutdown()
 
-print(f"ray {ray.__version__}: {len(judged)} rows in {len(blocks)} blocks, equal to the local result: {equal}")
-sys.exit(not equal)
+print(f"ray {ray.__version__}: {len(judged)} rows in {len(blocks)} blocks, equal to the local result: {judged_alike}")
+print(f"ray {ray.__version__}: fit to {len(files.files)} files, equal to the local fit: {fitted_alike}")
+sys.exit(not (judged_alike and fitted_alike))

@@ -246,14 +246,16 @@ def run(*arguments):
     return done
 
 
-def test_the_command_runs_on_a_cluster(address, tables, tmp_path):
+def test_the_command_runs_on_a_cluster_that_runs_elsewhere(address, tables, tmp_path, monkeypatch):
+    monkeypatch.chdir(tables.parent)
+    tables = Path(tables.name)  # named relative to a folder that is not that of the workers
     models = tmp_path / "here.mvset", tmp_path / "there.mvset"
     for path, engine in zip(models, ([], ["--engine", address]), strict=True):
         done = run("fit", tables, "--columns", ",".join(NAMES), "--out", path, *engine)
         assert (done.returncode, done.stderr) == (0, "")
     here, there = (mvset.load(path)[-1].sets_ for path in models)
     assert here == there
-    files = tmp_path / "here.csv", tmp_path / "there.csv"
+    files = Path("here.csv"), Path("there.csv")
     said = []
     for path, engine in zip(files, ([], ["--engine", address]), strict=True):
         done = run("score", models[0], tables, "--keep", "id", "--out", path, *engine)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
@@ -94,12 +96,14 @@ def _ray(address: str) -> Iterator[None]:
     from ray.exceptions import RayActorError
     from ray.util.joblib import register_ray
 
+    logging.getLogger("ray").setLevel(logging.ERROR)
     try:
-        ray.init(address, log_to_driver=False)
+        ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
     except (ConnectionError, ValueError) as error:
         raise ClusterError(f"No Ray answers at {address}: {error}") from None
     register_ray()
     try:
+        warnings.filterwarnings("ignore", "More than 10MB of messages")  # a model and its calibration scores
         with parallel_config("ray", n_jobs=-1, ray_remote_args=_RETRIES):
             yield
     except RayActorError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ class Batch:
     rows: Array  # one column per feature
     kept: pa.RecordBatch  # columns copied unchanged
     numbers: NDArray[np.int64]  # row numbers, counted from 0 in each file
-    table: str  # path of the file
+    table: str  # the file, as it was named
 
 
 @dataclass
@@ -46,11 +46,13 @@ class TableReader:
     n_rows: int = field(default=0, init=False)
     n_dropped: int = field(default=0, init=False)
 
+    labels: list[str] = field(default_factory=list, init=False)  # the files as they were named
     kept_fields: list[pa.Field] = field(default_factory=list, init=False)
     reordered: bool = field(default=False, init=False)  # whether the features of some file are in another order
 
     def __post_init__(self) -> None:
         schemas = [self._checked(file) for file in self.files]  # check all before reading any
+        self.labels = [str(file.path) for file in self.files]
         for name in self.keep:
             kinds = {
                 file.unchanged_type(schema.field(name).type) for file, schema in zip(self.files, schemas, strict=True)
@@ -66,10 +68,11 @@ class TableReader:
         """Batches of rows without missing values, file by file; calls `on_progress` with the share done."""
         sizes = np.array([file.path.stat().st_size for file in self.files], dtype=float)
         done = 0.0
-        for file, size in zip(self.files, sizes / max(1.0, sizes.sum()), strict=True):
+        shares = sizes / max(1.0, sizes.sum())
+        for file, label, size in zip(self.files, self.labels, shares, strict=True):
             start = file.start
             for batch, share in file.batches(self._wanted):
-                complete = self._batch(file, batch, start)
+                complete = self._batch(file, label, batch, start)
                 start += batch.num_rows
                 if len(complete.rows):
                     yield complete
@@ -79,10 +82,11 @@ class TableReader:
     def parts(self) -> list[TableReader]:
         """A reader for each part of the files, with the same columns."""
         found = []
-        for part in (part for file in self.files for part in file.parts()):
-            reader = copy(self)
-            reader.files, reader.n_rows, reader.n_dropped = [part], 0, 0
-            found.append(reader)
+        for file in self.files:
+            for part in replace(file, path=file.path.resolve()).parts():  # workers may run in another folder
+                reader = copy(self)
+                reader.files, reader.labels, reader.n_rows, reader.n_dropped = [part], [str(file.path)], 0, 0
+                found.append(reader)
         return found
 
     def _checked(self, file: TableFile) -> pa.Schema:
@@ -109,7 +113,7 @@ class TableReader:
         others = [kept for kept in self.kept_fields if kept.name not in self.features]
         return pa.schema([*(pa.field(name, pa.float64()) for name in self.features), *others])
 
-    def _batch(self, file: TableFile, batch: pa.RecordBatch, start: int) -> Batch:
+    def _batch(self, file: TableFile, label: str, batch: pa.RecordBatch, start: int) -> Batch:
         """The complete rows of a record batch."""
         rows = np.empty((batch.num_rows, len(self.features)))
         for j in range(len(self.features)):
@@ -126,7 +130,7 @@ class TableReader:
         kept = pa.RecordBatch.from_arrays(
             [batch.column(name) for name in self.keep], schema=pa.schema(self.kept_fields)
         )
-        return Batch(rows, kept, numbers, str(file.path))
+        return Batch(rows, kept, numbers, label)
 
     def _missing_values(self, file: TableFile, finite: NDArray[np.bool_]) -> TableError:
         counts = {self.features[j]: int(np.sum(~finite[:, j])) for j in np.flatnonzero(~finite.all(axis=0)).tolist()}

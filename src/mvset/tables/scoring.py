@@ -48,10 +48,15 @@ def score_table(
         if cluster is None:
             _score(reader, survey, schema, write, only_outside, on_progress)
         else:
-            with nullcontext() if out is None else TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
+            with nullcontext() if out is None else _folder_beside(out) as folder:
                 _score_parts(cluster, reader, survey, schema, folder, write, only_outside, on_progress)
         if reader.n_rows == reader.n_dropped:
             raise TableError(f"{reader.files[0].path} has no rows to score.")
+
+
+def _folder_beside(out: Path) -> TemporaryDirectory[str]:
+    """A folder that workers find, too."""
+    return TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent.resolve())
 
 
 def _score(
