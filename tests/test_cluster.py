@@ -45,7 +45,7 @@ def address():
 
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 1}),
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as started,
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as started,
     ):
         yield started.scheduler_address.replace("tcp://", "dask://")
 
@@ -166,6 +166,18 @@ def test_a_dataset_is_fitted_on_the_cluster_of_joblib(kind, address, tables):
         array = estimator().fit(np.random.default_rng(0).normal(size=(300, 2)))
     assert found.sets_ == expected.sets_
     assert array.sets_.mass == 0.95
+
+
+def test_a_cluster_of_a_single_core_does_the_work_all_the_same():
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0") as started:
+        with cluster(started.scheduler_address.replace("tcp", "dask")):
+            assert os.getpid() not in set(cluster_map()(_process, range(3)))
+
+
+def _process(_):
+    return os.getpid()
 
 
 class StallingFile(ParquetFile):

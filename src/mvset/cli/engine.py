@@ -59,7 +59,13 @@ def _dask(netloc: str) -> Iterator[None]:
     from joblib._dask import DaskDistributedBackend
 
     class Backend(DaskDistributedBackend):
-        """joblib waits for ever for a task that the scheduler has given up: here it fails."""
+        """joblib waits for ever for a task that the scheduler has given up: here it fails.
+
+        And it runs tasks in this process if the cluster has a single core, such as while others start again: here not.
+        """
+
+        def effective_n_jobs(self, n_jobs: int) -> int:
+            return max(2, int(super().effective_n_jobs(n_jobs)))
 
         def submit(self, func: Any, callback: Any = None) -> Any:
             future = super().submit(func, callback)
