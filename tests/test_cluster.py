@@ -171,9 +171,9 @@ def test_a_dataset_is_fitted_on_the_cluster_of_joblib(kind, address, tables):
 def test_a_cluster_of_a_single_core_does_the_work_all_the_same():
     from distributed import LocalCluster
 
-    with LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0") as started:
-        with cluster(started.scheduler_address.replace("tcp", "dask")):
-            assert os.getpid() not in set(cluster_map()(_process, range(3)))
+    alone = LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0")
+    with alone, cluster(alone.scheduler_address.replace("tcp", "dask")):
+        assert os.getpid() not in set(cluster_map()(_process, range(3)))
 
 
 def _process(_):
