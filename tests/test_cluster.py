@@ -81,7 +81,7 @@ def fitted(files, **options):
 
 def scored(files, model, out, **options):
     """The results of all rows, and the summary."""
-    reader = TableReader(files, NAMES, ["id"], options.pop("drop_missing", False))
+    reader = TableReader(files, NAMES, ["id"], "note")
     survey = Survey(ModelParts.of(model), 0.9, n_unusual=5)
     score_table(reader, survey, out=out, **options)
     assert [path.name for path in out.parent.iterdir() if path.name.startswith(".")] == []
@@ -136,11 +136,11 @@ def test_rows_with_missing_values_are_left_out_on_a_cluster(address, tmp_path):
     table = pa.table({"id": np.arange(25_000), **dict(zip(NAMES, rows.T, strict=True))})
     pa.parquet.write_table(table, tmp_path / "holes.parquet", row_group_size=1000)
     files = table_files([str(tmp_path / "holes.parquet")])
-    expected = fitted(files, drop_missing=True)
-    results = scored(files, expected.model, tmp_path / "expected.parquet", drop_missing=True)
+    expected = fitted(files, missing="drop")
+    results = scored(files, expected.model, tmp_path / "expected.parquet")
     with cluster(address):
-        found = fitted(files, drop_missing=True)
-        assert_alike(scored(files, found.model, tmp_path / "found.parquet", drop_missing=True), results)
+        found = fitted(files, missing="drop")
+        assert_alike(scored(files, found.model, tmp_path / "found.parquet"), results)
         with pytest.raises(TableError, match=r"^.*holes.parquet: missing or infinite values in 'pressure' \(\d+\)"):
             fitted(files)
     assert found.model[-1].sets_ == expected.model[-1].sets_

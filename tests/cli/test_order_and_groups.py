@@ -165,7 +165,7 @@ def test_rows_are_judged_by_the_offset_of_their_site(mvset, by_site):
     done = mvset("score", "m", "today.csv", "--out", "s.csv")
     assert (done.exit_code, done.stderr) == (0, "")
     written, today = pa.csv.read_csv("s.csv"), pa.csv.read_csv("today.csv")
-    assert written.column_names == ["site", "row", "inside", "score", "level", "top_feature"]
+    assert written.column_names == ["site", "row", "inside", "score", "level", "p_value", "top_feature", "note"]
     assert written["site"].to_pylist() == today["site"].to_pylist()
     model, rows = by_site[1], today.select(["flow", "pressure"]).to_pandas()
     site = np.array(today["site"].to_pylist())

@@ -25,7 +25,7 @@ def folder(model, tmp_path, monkeypatch):
 
 
 def test_a_page_about_a_table(mvset, folder):
-    done = mvset("report", "model.mvset", "today.csv", "--keep", "id", "--drop-missing", "--mass", "0.9")
+    done = mvset("report", "model.mvset", "today.csv", "--keep", "id", "--mass", "0.9")
     assert (done.exit_code, done.stdout, done.stderr) == (0, "report.html\n", "")
     page = (folder / "report.html").read_text()
     assert "<h1>today.csv</h1>" in page
@@ -34,22 +34,14 @@ def test_a_page_about_a_table(mvset, folder):
     assert '<output id="mass-value" for="mass">0.9</output>' in page
 
 
-def test_missing_values_stop_it_and_leave_no_page(mvset, folder):
-    done = mvset("report", "model.mvset", "today.csv")
-    assert done.exit_code == 1
-    assert "missing or infinite values in 'x0' (1), in 1 of the first 201 rows" in done.stderr
-    assert "--drop-missing" in done.stderr
-    assert not (folder / "report.html").exists()
-
-
 def test_a_page_in_place_of_a_table_is_refused(mvset, folder):
-    done = mvset("report", "model.mvset", "today.csv", "--out", "today.csv", "--drop-missing")
+    done = mvset("report", "model.mvset", "today.csv", "--out", "today.csv")
     assert done.exit_code == 2
     assert (folder / "today.csv").read_text().startswith("id,x0,x1")
 
 
 def test_a_page_is_html(mvset, folder):
-    done = mvset("report", "model.mvset", "today.csv", "--out", "page.pdf", "--drop-missing")
+    done = mvset("report", "model.mvset", "today.csv", "--out", "page.pdf")
     assert done.exit_code == 2
     assert "ends in .html" in " ".join(done.stderr.replace("│", " ").split())
     assert not (folder / "page.pdf").exists()

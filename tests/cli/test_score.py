@@ -50,7 +50,7 @@ def test_results_are_those_of_the_model_in_python(mvset, folder, suffix, mass):
     done = mvset(*SCORE, "--out", f"scores{suffix}", "--keep", "id", *(() if mass is None else ("--mass", mass)))
     assert done.exit_code == 0, done.stderr
     written, expected = read(f"scores{suffix}"), answers(frame("today.csv"), mass)
-    assert written.column_names == ["id", "row", "inside", "score", "level", "top_feature"]
+    assert written.column_names == ["id", "row", "inside", "score", "level", "p_value", "top_feature", "note"]
     assert written["id"].to_pylist() == read("today.csv")["id"].to_pylist()
     assert written["row"].to_pylist() == list(range(200))
     assert written["inside"].to_pylist() == expected["inside"]
@@ -146,22 +146,23 @@ def test_rows_with_missing_values_keep_the_numbers_of_the_others(mvset, folder):
     table = read("today.csv").to_pylist()[:6]
     table[1]["flow"], table[4]["pressure"] = float("nan"), None
     pa.parquet.write_table(pa.Table.from_pylist(table), "holes.parquet")
-    done = mvset("score", "model.mvset", "holes.parquet", "--drop-missing", "--out", "s.csv", "--keep", "id")
-    assert "rows      4, 2 left out for missing values" in done.stdout
-    assert read("s.csv")["row"].to_pylist() == [0, 2, 3, 5]
-    assert read("s.csv")["id"].to_pylist() == ["000", "002", "003", "005"]
-    result = json.loads(mvset("score", "model.mvset", "holes.parquet", "--drop-missing", "--json").stdout)
+    done = mvset("score", "model.mvset", "holes.parquet", "--out", "s.parquet", "--keep", "id")
+    assert "rows      4, 2 without an answer for missing values" in done.stdout
+    written = pa.parquet.read_table("s.parquet")
+    assert written["row"].to_pylist() == [0, 1, 2, 3, 4, 5]
+    assert written["id"].to_pylist() == ["000", "001", "002", "003", "004", "005"]
+    assert written["note"].to_pylist() == [None, "missing: flow", None, None, "missing: pressure", None]
+    for name in ("inside", "score", "level", "p_value"):
+        assert [value is None for value in written[name].to_pylist()] == [False, True, False, False, True, False]
+    mvset("score", "model.mvset", "holes.parquet", "--out", "outside.parquet", "--only-outside", "--mass", "0.01")
+    assert pa.parquet.read_table("outside.parquet")["row"].to_pylist() == [0, 2, 3, 5]
+    result = json.loads(mvset("score", "model.mvset", "holes.parquet", "--json").stdout)
     assert (result["rows"], result["rows_dropped"], result["n_rows"]) == (6, 2, 4)
 
 
-def test_missing_values_are_refused_otherwise(refused, folder):
+def test_a_table_without_a_complete_row_is_refused(refused, folder):
     pa.parquet.write_table(pa.table({"flow": [1.0, None], "pressure": [np.inf, 2.0]}), "holes.parquet")
-    assert refused("score", "model.mvset", "holes.parquet", "--out", "s.csv") == (
-        "holes.parquet: missing or infinite values in 'flow' (1) and 'pressure' (1), in 2 of the first 2 rows. Drop "
-        "such rows with --drop-missing, or fit without the columns: --exclude flow,pressure."
-    )
-    said = "holes.parquet has no rows to score."
-    assert refused("score", "model.mvset", "holes.parquet", "--drop-missing", "--out", "s.csv") == said
+    assert refused("score", "model.mvset", "holes.parquet", "--out", "s.csv") == "holes.parquet has no rows to score."
 
 
 def test_several_tables_are_scored_as_one_with_a_table_column(mvset, folder):
@@ -179,8 +180,8 @@ def test_several_tables_are_scored_as_one_with_a_table_column(mvset, folder):
 
 
 def test_kept_columns_are_unchanged(mvset, folder):
-    Path("t.csv").write_text("flow,pressure,id,note\n40,4,007,NA\n41,4,1e5,\n")
-    mvset("score", "model.mvset", "t.csv", "--keep", "id,note,flow", "--out", "s.csv")
+    Path("t.csv").write_text("flow,pressure,id,remark\n40,4,007,NA\n41,4,1e5,\n")
+    mvset("score", "model.mvset", "t.csv", "--keep", "id,remark,flow", "--out", "s.csv")
     assert Path("s.csv").read_text().splitlines()[1:] == [
         f'"{id_}","{note}",{flow},{rest}'
         for (id_, note, flow), rest in zip(
@@ -219,7 +220,7 @@ def test_unusable_options_are_refused(refused, folder, arguments, said):
     assert refused(*SCORE, *arguments) == said
 
 
-@pytest.mark.parametrize("name", ["score", "row", "inside", "level", "top_feature"])
+@pytest.mark.parametrize("name", ["score", "row", "inside", "level", "p_value", "top_feature", "note"])
 def test_a_column_kept_cannot_have_the_name_of_a_result(refused, folder, name):
     Path("t.csv").write_text(f"flow,pressure,{name}\n40,4,1\n")
     assert refused("score", "model.mvset", "t.csv", "--keep", name, "--out", "s.csv") == (
@@ -257,8 +258,8 @@ def test_text_after_many_rows_leaves_no_results_and_the_old_ones(refused, folder
     Path("t.csv").write_text("flow,pressure\n" + "40,4\n" * 500 + "40,oops\n" + "40,4\n" * 500)
     Path(f"s{suffix}").write_text("old")
     assert refused("score", "model.mvset", "t.csv", "--out", f"s{suffix}") == (
-        "Column 'pressure' of t.csv has 'oops', which is not a number: correct it, or exclude the column from the fit "
-        "with --exclude pressure."
+        "Column 'pressure' of t.csv has 'oops' in row 501, which is not a number: correct it, or exclude the column "
+        "from the fit with --exclude pressure. If it stands for a missing value: --na oops."
     )
 
 
@@ -270,10 +271,10 @@ def test_a_full_disk_is_reported_and_leaves_no_file(refused, monkeypatch):
     assert refused(*SCORE, "--out", "s.parquet") == "s.parquet: No space left on device."
 
 
-def test_extreme_values_are_scored_and_the_largest_float64_is_missing(mvset, refused, folder):
+def test_extreme_values_are_scored_and_the_largest_float64_is_missing(mvset, folder):
     Path("t.csv").write_text("flow,pressure\n1e299,4\n40,-1e299\n40,4\n")
     done = mvset("score", "model.mvset", "t.csv", "--json")
     assert done.stderr == ""
     assert sorted(row["row"] for row in json.loads(done.stdout)["most_unusual"] if row["level"] == 1.0) == [0, 1]
     Path("t.csv").write_text("flow,pressure\n1.7976931348623157e308,4\n40,4\n")
-    assert "missing or infinite values in 'flow' (1)" in refused("score", "model.mvset", "t.csv")
+    assert "rows      1, 1 without an answer for missing values" in mvset("score", "model.mvset", "t.csv").stdout

@@ -163,7 +163,7 @@ def test_rows_left_out_are_counted_once(n, tmp_path):
     rows = readings(n)
     rows[::10, 0], rows[5::100, 1] = np.nan, np.inf
     complete = rows[np.isfinite(rows).all(axis=1)]
-    fitted = fit_table(in_files(rows, tmp_path / "t", [111]), limited(), drop_missing=True, seed=0)
+    fitted = fit_table(in_files(rows, tmp_path / "t", [111]), limited(), missing="drop", seed=0)
     n_dropped = n // 10 + n // 100
     assert (fitted.n_rows, fitted.n_used, fitted.n_dropped) == (n, n - n_dropped, n_dropped)
     assert_same(fitted, limited().fit(complete), complete)
@@ -172,7 +172,7 @@ def test_rows_left_out_are_counted_once(n, tmp_path):
 def test_files_without_a_complete_row_are_passed_over(tmp_path):
     rows = readings(1500)
     rows[:200] = np.nan
-    fitted = fit_table(in_files(rows, tmp_path / "t", [200]), limited(), drop_missing=True, seed=0)
+    fitted = fit_table(in_files(rows, tmp_path / "t", [200]), limited(), missing="drop", seed=0)
     assert (fitted.n_rows, fitted.n_used, fitted.n_dropped) == (1500, 1300, 200)
     assert_same(fitted, limited().fit(rows[200:]), rows[200:])
 

@@ -34,7 +34,7 @@ def test_files_are_one_table_whatever_the_order_of_their_columns(tmp_path):
 def test_a_batch_without_complete_rows_is_skipped(tmp_path, monkeypatch):
     monkeypatch.setattr(formats, "_BATCH", 10)
     values = np.r_[np.full(30, np.nan), np.arange(5.0)]
-    reader = TableReader([parquet(tmp_path / "t.parquet", a=values, id=np.arange(35))], ["a"], ["id"], True)
+    reader = TableReader([parquet(tmp_path / "t.parquet", a=values, id=np.arange(35))], ["a"], ["id"], "drop")
     (batch,) = reader.batches()
     assert batch.rows[:, 0].tolist() == [0, 1, 2, 3, 4]
     assert batch.kept["id"].to_pylist() == batch.numbers.tolist() == [30, 31, 32, 33, 34]
@@ -45,7 +45,7 @@ def test_a_batch_without_complete_rows_is_skipped(tmp_path, monkeypatch):
 def test_rows_with_missing_and_infinite_values_are_dropped_on_demand(tmp_path, keep):
     values = pa.array([1.0, None, float("nan"), float("inf"), -float("inf"), np.finfo(float).max, 2.0])
     file = parquet(tmp_path / "t.parquet", a=values, id=list("abcdefg"))
-    (batch,) = TableReader([file], ["a"], keep, drop_missing=True).batches()
+    (batch,) = TableReader([file], ["a"], keep, missing="drop").batches()
     assert batch.rows.tolist() == [[1.0], [2.0]]
     assert batch.numbers.tolist() == [0, 6]
     assert batch.kept.to_pylist() == ([{"id": "a"}, {"id": "g"}] if keep else [])
@@ -54,7 +54,9 @@ def test_rows_with_missing_and_infinite_values_are_dropped_on_demand(tmp_path, k
 def test_missing_values_far_down_are_counted_so_far(tmp_path, monkeypatch):
     monkeypatch.setattr(formats, "_BATCH", 10)
     file = parquet(tmp_path / "t.parquet", a=[1.0] * 15 + [None] + [1.0] * 9)
-    with pytest.raises(TableError, match=r"in 'a' \(1\), in 1 of the first 20 rows\. Drop such rows with --drop"):
+    with pytest.raises(
+        TableError, match=r"in 'a' \(1\), in 1 of the first 20 rows\. Leave such rows out with --missing drop"
+    ):
         list(TableReader([file], ["a"]).batches())
 
 

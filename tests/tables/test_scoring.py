@@ -34,7 +34,7 @@ def new(tmp_path):
 
 
 def scored(model, folder, out, **options):
-    reader = TableReader(table_files([str(folder / "t.parquet")]), NAMES, drop_missing=True)
+    reader = TableReader(table_files([str(folder / "t.parquet")]), NAMES, missing="drop")
     survey = Survey(model, 0.9)
     score_table(reader, survey, out=out, **options)
     return survey.result()

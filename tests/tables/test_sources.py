@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mvset.tables.errors import TableError
-from mvset.tables.formats import CsvFile, FeatherFile, NdjsonFile, ParquetFile, format_of
+from mvset.tables.formats import CsvFile, FeatherFile, NdjsonFile, ParquetFile
 from mvset.tables.sources import table_files
 
 
@@ -62,8 +62,7 @@ def test_a_file_named_twice_is_refused(tree, twice):
     [
         ("data/none.csv", "There is no file data/none.csv."),
         ("data/*.feather", "There is no file data/*.feather."),
-        ("empty", "The folder empty contains no table. Supported extensions: .csv, "),
-        ("data/readme.md", "data/readme.md: unknown file extension. Supported extensions: .csv, "),
+        ("empty", "The folder empty contains no table. Tables end in .csv, "),
     ],
 )
 def test_missing_and_unknown_files_are_refused(tree, name, said):
@@ -80,14 +79,20 @@ def test_missing_and_unknown_files_are_refused(tree, name, said):
         ("t.csv.gz", CsvFile),
         ("T.CSV.GZ", CsvFile),
         ("t.tsv", CsvFile),
+        ("t.txt", CsvFile),
+        ("t", CsvFile),
         ("t.pq", ParquetFile),
         ("t.snappy.parquet", ParquetFile),
         ("t.arrow", FeatherFile),
         ("t.jsonl.gz", NdjsonFile),
-        ("t.gz", None),
-        ("t", None),
-        (".csv", None),
     ],
 )
-def test_formats_by_extension(name, kind):
-    assert format_of(Path(name)) is kind
+def test_an_empty_file_is_what_its_ending_says(name, kind, tmp_path):
+    (tmp_path / name).write_bytes(b"")
+    (file,) = table_files([str(tmp_path / name)])
+    assert type(file) is kind
+
+
+def test_devices_and_sockets_are_refused():
+    with pytest.raises(TableError, match=r"^/dev/null is not a file with a table\.$"):
+        table_files(["/dev/null"])

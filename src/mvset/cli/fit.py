@@ -11,9 +11,22 @@ import typer
 from mvset.cli.engine import Engine, cluster
 from mvset.cli.failures import exit_on_error, require_package
 from mvset.cli.info import json_summary, text_summary
-from mvset.cli.options import AsJson, DropMissing, Jobs, Mass, Tables, check_output
+from mvset.cli.options import AsJson, Jobs, Mass, Tables, check_output, say_how_files_are_read
 from mvset.cli.output import print_json, print_pairs
 from mvset.cli.progress import progress_bar
+from mvset.cli.reading import (
+    Comment,
+    Encoding,
+    Format,
+    Header,
+    Na,
+    Query,
+    Separator,
+    Sheet,
+    SkipRows,
+    Where,
+    reading_options,
+)
 
 
 def fit_command(
@@ -49,7 +62,10 @@ def fit_command(
         ),
     ] = None,
     out: Annotated[Path, typer.Option(help="File for the model.")] = Path("model.mvset"),
-    drop_missing: DropMissing = False,
+    missing: Annotated[
+        Literal["error", "drop"],
+        typer.Option(help="What to do about rows with missing or infinite values: stop, or leave them out."),
+    ] = "error",
     calibration: Annotated[
         Literal["split", "conformal", "pac"],
         typer.Option(
@@ -64,6 +80,16 @@ def fit_command(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random number generator.")] = 0,
     jobs: Jobs = -1,
     engine: Engine = None,
+    format: Format = None,
+    separator: Separator = None,
+    header: Header = None,
+    encoding: Encoding = None,
+    na: Na = None,
+    skip_rows: SkipRows = None,
+    comment: Comment = None,
+    sheet: Sheet = None,
+    query: Query = None,
+    where: Where = None,
     as_json: AsJson = False,
 ) -> None:
     """Fit a model to a table of normal behaviour and write it to a file.
@@ -89,7 +115,9 @@ def fit_command(
 
         warnings.simplefilter("ignore", ConstantColumnWarning)  # fit_table warns by column name
         warnings.simplefilter("ignore", BandwidthEdgeWarning)  # the command has no option for the bandwidths
-        files = table_files(tables)
+        options = reading_options(format, separator, header, encoding, na, skip_rows, comment, sheet, query)
+        files = table_files(tables, options)
+        say_how_files_are_read(files)
         check_output(out, *(file.path for file in files))
         estimator = MinimumVolumeSet(mass, calibration=calibration, n_jobs=jobs, random_state=seed)
         with cluster(engine), progress_bar(1.0) as bar:
@@ -97,12 +125,16 @@ def fit_command(
                 files,
                 estimator,
                 ColumnRoles(columns or (), exclude or (), time, group, by),
-                drop_missing=drop_missing,
+                missing=missing,
+                where=where,
                 max_rows=max_rows,
                 seed=seed,
                 on_progress=bar.reach,
             )
         save(fitted.model, out)
+        if fitted.left_out:
+            names = ", ".join(fitted.left_out)
+            typer.echo(f"Note: dates are left out of the fit: {names}. Rows in time order: --time.", err=True)
         model = ModelParts.of(fitted.model)
         rows = {"rows": fitted.n_rows, "rows_used": fitted.n_used, "rows_dropped": fitted.n_dropped}
         if as_json:

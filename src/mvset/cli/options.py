@@ -29,7 +29,8 @@ Tables = Annotated[
     list[str],
     typer.Argument(
         metavar="TABLE…",
-        help="CSV, Parquet, Feather or NDJSON files, or folders or glob patterns of such files.",
+        help="Files: CSV and other text, Parquet, Feather, JSON, Excel, SQLite, also compressed; folders or patterns "
+        "of files; - for standard input; postgresql://… with --query.",
         show_default=False,
     ),
 ]
@@ -48,7 +49,6 @@ Mass = Annotated[
     ),
 ]
 Keep = Annotated[list[str] | None, typer.Option(metavar="NAMES", help="Columns to copy to the results, e.g. id,time.")]
-DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing or infinite values.")]
 Jobs = Annotated[
     int, typer.Option(help="Threads; -1 for all cores. Results do not depend on it.", callback=_checked_jobs)
 ]
@@ -80,19 +80,25 @@ def load_fitted(path: Path, jobs: int = -1) -> Any:
     return model
 
 
-def open_tables(model: Any, tables: Sequence[str], keep: Sequence[str], drop_missing: bool) -> Any:
+def open_tables(model: Any, tables: Sequence[str], keep: Sequence[str], options: Any, where: str | None) -> Any:
     """Open a reader of the model's columns in the tables, and of the columns to keep."""
     require_package("pyarrow", "cli", "Reading tables needs one more package")
     from mvset.tables.reading import TableReader, split_names
     from mvset.tables.sources import table_files
 
-    files = table_files(tables)
+    files = table_files(tables, options)
     by = getattr(model.estimator, "by_column_", None)
     kept = [*([by] if by else []), *split_names(keep, files[0].schema().names)]
-    reader = TableReader(files, model.feature_names, list(dict.fromkeys(kept)), drop_missing, by)
+    reader = TableReader(files, model.feature_names, list(dict.fromkeys(kept)), "note", by, where)
     if reader.reordered:
         typer.echo("Note: the columns are in a different order than in the fit; they are matched by name.", err=True)
     return reader
+
+
+def say_how_files_are_read(files: Sequence[Any]) -> None:
+    """Say in one line what was guessed about a file, if it is not what is usual."""
+    if said := files[0].said:
+        typer.echo(f"Note: {files[0].label} is read as a table: {said}.", err=True)
 
 
 def check_output_of_reader(out: Path | None, reader: Any, *inputs: Path) -> None:

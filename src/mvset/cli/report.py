@@ -10,7 +10,6 @@ import typer
 
 from mvset.cli.failures import exit_on_error, require_package
 from mvset.cli.options import (
-    DropMissing,
     Jobs,
     Keep,
     ModelFile,
@@ -21,6 +20,19 @@ from mvset.cli.options import (
     open_tables,
 )
 from mvset.cli.progress import progress_bar
+from mvset.cli.reading import (
+    Comment,
+    Encoding,
+    Format,
+    Header,
+    Na,
+    Query,
+    Separator,
+    Sheet,
+    SkipRows,
+    Where,
+    reading_options,
+)
 
 
 def report_command(
@@ -29,8 +41,17 @@ def report_command(
     out: Annotated[Path, typer.Option(help="File for the report.")] = Path("report.html"),
     mass: OtherMass = None,
     keep: Keep = None,
-    drop_missing: DropMissing = False,
     jobs: Jobs = -1,
+    format: Format = None,
+    separator: Separator = None,
+    header: Header = None,
+    encoding: Encoding = None,
+    na: Na = None,
+    skip_rows: SkipRows = None,
+    comment: Comment = None,
+    sheet: Sheet = None,
+    query: Query = None,
+    where: Where = None,
 ) -> None:
     """Write a report on a table: which rows are normal, which are not, and why.
 
@@ -55,7 +76,9 @@ def report_command(
         from mvset.tables.scoring import score_table
 
         fitted = load_fitted(model, jobs)
-        reader = open_tables(fitted, tables, keep or (), drop_missing)
+        remembered = getattr(fitted.estimator, "reading_", None)
+        options = reading_options(format, separator, header, encoding, na, skip_rows, comment, sheet, query, remembered)
+        reader = open_tables(fitted, tables, keep or (), options, where)
         check_output_of_reader(out, reader, model)
         survey = report_survey(fitted, mass or fitted.sets.mass, grouped=reader.by is not None)
         with progress_bar(1.0) as bar:

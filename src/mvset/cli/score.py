@@ -13,7 +13,6 @@ from mvset.cli.engine import Engine, cluster
 from mvset.cli.failures import DRIFTED, exit_on_error
 from mvset.cli.options import (
     AsJson,
-    DropMissing,
     Jobs,
     Keep,
     ModelFile,
@@ -25,6 +24,19 @@ from mvset.cli.options import (
 )
 from mvset.cli.output import print_json, print_pairs, print_table
 from mvset.cli.progress import progress_bar
+from mvset.cli.reading import (
+    Comment,
+    Encoding,
+    Format,
+    Header,
+    Na,
+    Query,
+    Separator,
+    Sheet,
+    SkipRows,
+    Where,
+    reading_options,
+)
 
 if TYPE_CHECKING:
     from mvset.summaries.survey import SurveyResult
@@ -40,10 +52,19 @@ def score_command(
     mass: OtherMass = None,
     keep: Keep = None,
     only_outside: Annotated[bool, typer.Option("--only-outside", help="Write only the rows outside the set.")] = False,
-    drop_missing: DropMissing = False,
     fail_on_drift: Annotated[bool, typer.Option("--fail-on-drift", help="Exit with code 3 if there is drift.")] = False,
     jobs: Jobs = -1,
     engine: Engine = None,
+    format: Format = None,
+    separator: Separator = None,
+    header: Header = None,
+    encoding: Encoding = None,
+    na: Na = None,
+    skip_rows: SkipRows = None,
+    comment: Comment = None,
+    sheet: Sheet = None,
+    query: Query = None,
+    where: Where = None,
     as_json: AsJson = False,
 ) -> None:
     """Score every row of a table, and test whether the table still follows the distribution of the training table.
@@ -69,7 +90,9 @@ def score_command(
         from mvset.tables.scoring import score_table
 
         fitted = load_fitted(model, jobs)
-        reader = open_tables(fitted, tables, keep or (), drop_missing)
+        remembered = getattr(fitted.estimator, "reading_", None)
+        options = reading_options(format, separator, header, encoding, na, skip_rows, comment, sheet, query, remembered)
+        reader = open_tables(fitted, tables, keep or (), options, where)
         check_output_of_reader(out, reader, model)
         survey = Survey(fitted, mass or fitted.sets.mass, n_unusual=5, grouped=reader.by is not None)
         with cluster(engine), progress_bar(1.0) as bar:
@@ -103,7 +126,7 @@ def _print_results(result: SurveyResult, reader: TableReader, out: Path | None) 
     )
     drift = result.drift
     confidence = 1 - drift.false_alarm_rate
-    dropped = f", {reader.n_dropped} left out for missing values" if reader.n_dropped else ""
+    dropped = f", {reader.n_dropped} without an answer for missing values" if reader.n_dropped else ""
     typer.echo()
     print_pairs(
         {

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -48,6 +48,7 @@ class FittedTable:
     n_rows: int  # all rows of the table
     n_used: int  # rows that the model was fitted to
     n_dropped: int  # rows left out because of missing values
+    left_out: list[str]  # columns of dates, which are not fitted to
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,13 @@ class ColumnRoles:
             existing_column(file, name, f"--{role}")
         named = split_names(self.columns, file.schema().names)
         unfitted = [name for name in self.about_rows.values() if name not in named]
-        return selected_columns(file, self.columns, [*self.exclude, *unfitted])
+        return selected_columns(file, self.columns, [*self.exclude, *unfitted, *self.dates(file)])
+
+    def dates(self, file: TableFile) -> list[str]:
+        """Columns of dates and times, unless they are named: a set has no use for them."""
+        named = {*split_names(self.columns, file.schema().names), *self.about_rows.values()}
+        named |= set(split_names(self.exclude, file.schema().names))
+        return [field.name for field in file.schema() if pa.types.is_temporal(field.type) and field.name not in named]
 
 
 _ALL_COLUMNS = ColumnRoles()
@@ -88,7 +95,8 @@ def fit_table(
     estimator: MinimumVolumeSet,
     columns: ColumnRoles = _ALL_COLUMNS,
     *,
-    drop_missing: bool = False,
+    missing: Literal["error", "drop"] = "error",
+    where: str | None = None,
     max_rows: int | None = None,
     seed: int,
     on_progress: OnProgress = lambda doing, done, total: None,
@@ -98,17 +106,18 @@ def fit_table(
     Rows whose order or groups matter are held in memory; others are read in batches, twice if there are many, by the
     workers of a cluster if there is one.
     """
-    roles, names = columns.about_rows, columns.fitted_columns(files[0])
+    roles, names, left_out = columns.about_rows, columns.fitted_columns(files[0]), columns.dates(files[0])
+    estimator.reading_ = files[0].remembered  # so that later tables are read alike
     if max_rows is None and not roles:
         table = _TableRows(
-            TableReader(files, names, (), drop_missing), lambda share: on_progress("reading", share, 1.0)
+            TableReader(files, names, (), missing, where=where), lambda share: on_progress("reading", share, 1.0)
         )
         with progress_listener(on_progress):
             estimator.set_params(time_order=False).fit(table)
         estimator.by_column_ = None
         model = Pipeline([("sets", estimator)])
-        return FittedTable(model, names, table.n_rows, table.n_rows - table.n_dropped, table.n_dropped)
-    reader = TableReader(files, names, list(dict.fromkeys(roles.values())), drop_missing)
+        return FittedTable(model, names, table.n_rows, table.n_rows - table.n_dropped, table.n_dropped, left_out)
+    reader = TableReader(files, names, list(dict.fromkeys(roles.values())), missing, where=where)
     size = sys.maxsize if max_rows is None else max_rows
     sample, labels = RowSample(size, seed), {role: _Labels() for role in roles if role != "time"}
     for batch in reader.batches(lambda share: on_progress("reading", share, 1.0)):
@@ -135,7 +144,7 @@ def fit_table(
         estimator.fit(table, **parameters)
     model = Pipeline([("sets", estimator)])
     estimator.by_column_ = columns.by  # which column to read when rows are scored
-    return FittedTable(model, names, reader.n_rows, len(rows), reader.n_dropped)
+    return FittedTable(model, names, reader.n_rows, len(rows), reader.n_dropped, left_out)
 
 
 class _TableRows:
@@ -168,7 +177,7 @@ class _TableRows:
 
 def _counts(reader: TableReader) -> tuple[int, int]:
     """Number of rows, and of those left out for missing values; they are read only if the file does not say."""
-    known = None if reader.drop_missing else reader.files[0].known_rows()
+    known = None if reader.missing == "drop" or reader.where else reader.files[0].known_rows()
     if known is not None:
         return known, 0
     for _ in reader.batches():
@@ -180,7 +189,7 @@ def _check_number(file: TableFile, n_rows: int, n_dropped: int) -> None:
     """Fail if there are too few complete rows."""
     if n_rows - n_dropped < _MIN_ROWS:
         dropped = f", {n_dropped} of them left out for missing values" if n_dropped else ""
-        raise TableError(f"{file.path}: too few rows to fit: {n_rows}{dropped}. At least {_MIN_ROWS} are needed.")
+        raise TableError(f"{file.label}: too few rows to fit: {n_rows}{dropped}. At least {_MIN_ROWS} are needed.")
 
 
 class _Labels:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-import csv
+import codecs
+import io
 import os
 import re
+import shlex
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -17,51 +23,82 @@ import pyarrow.json
 import pyarrow.parquet
 
 from mvset.row_stream import consecutive
+from mvset.tables.dialect import ANY_SPACE, Dialect, Given, comment_mark, guess
 from mvset.tables.errors import TableError, exclude_option, quoted
+from mvset.tables.numbers import NotANumber, NumberStyle, as_numbers, kind_of
+from mvset.tables.opening import PlainLines, as_utf8, decoded, encoding_of, opened, plain_lines
+from mvset.tables.options import GUESS, ReadingOptions
 
 _BATCH = 65_536  # rows per batch of binary formats
 _BLOCK = 4 << 20  # bytes per batch of text formats
+_SNIFFED = 256 << 10  # bytes that tell how a text is written
 
 
 @contextmanager
-def _read_errors(path: Path) -> Iterator[None]:
+def _read_errors(file: TableFile) -> Iterator[None]:
     """Turn the errors of pyarrow into a TableError, or an OSError, that names the file."""
     try:
         yield
-    except UnicodeDecodeError:
-        raise TableError(f"{path} is not UTF-8 text: save it with that encoding.") from None
-    except (pa.ArrowException, ValueError, OSError) as error:
+    except (pa.ArrowException, ValueError, OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
         if isinstance(error, TableError | MemoryError):
             raise
         if isinstance(error, OSError) and error.errno:
-            raise type(error)(error.errno, os.strerror(error.errno), str(path)) from None
+            raise type(error)(error.errno, os.strerror(error.errno), file.label) from None
         if "Empty CSV file" in str(error):
-            raise TableError(f"{path} has no rows.") from None
-        raise TableError(f"{path} cannot be read: {str(error).splitlines()[0].rstrip('.')}.") from None
+            raise TableError(f"{file.label} has no rows.") from None
+        raise TableError(f"{file.label} cannot be read: {str(error).splitlines()[0].rstrip('.')}.") from None
 
 
 @dataclass(frozen=True)
 class TableFile:
-    """A file that contains a table."""
+    """A file that contains a table; `name` is what the user called it, if that is not its path."""
 
     path: Path
+    options: ReadingOptions = GUESS
+    name: str = ""
+
+    @property
+    def label(self) -> str:
+        """What messages call the file."""
+        return self.name or str(self.path)
+
+    @property
+    def said(self) -> str:
+        """What is unusual about how the file is read; empty if nothing is."""
+        return ""
+
+    @property
+    def remembered(self) -> dict[str, Any]:
+        """What a model remembers about how the file was read, to read later tables alike."""
+        return {}
+
+    @property
+    def numbers(self) -> NumberStyle:
+        """How numbers are written where they are text."""
+        return NumberStyle(missing=self.options.missing)
 
     def schema(self) -> pa.Schema:
         """Names and types of the columns; in text formats, types are inferred from the first block."""
-        with _read_errors(self.path):
+        return self._checked_schema
+
+    @cached_property
+    def _checked_schema(self) -> pa.Schema:
+        with _read_errors(self):
             schema = self._schema()
-            names = schema.names  # decodes the names: may raise UnicodeDecodeError
-        duplicates = sorted({name for name in names if names.count(name) > 1})
+        names = schema.names
+        duplicates = sorted({name for name in names if name and names.count(name) > 1})
         if duplicates:
-            raise TableError(f"{self.path} has more than one column called {duplicates[0]!r}: rename them.")
+            raise TableError(f"{self.label} has more than one column called {duplicates[0]!r}: rename them.")
         return schema
 
     def batches(self, wanted: pa.Schema) -> Iterator[tuple[pa.RecordBatch, float]]:
         """Batches of rows with the columns and types of `wanted`, each with the share of the file read so far."""
-        with _read_errors(self.path):
+        with _read_errors(self):
+            start = self.start
             for batch, share in self._batches(wanted):
-                columns = [batch.column(field.name).cast(field.type, safe=False) for field in wanted]
+                columns = [self._converted(batch.column(field.name), field, start) for field in wanted]
                 yield pa.RecordBatch.from_arrays(columns, schema=wanted), share
+                start += batch.num_rows
 
     def parts(self) -> list[TableFile]:
         """The file in parts that can be read by themselves: large text cannot be divided."""
@@ -87,6 +124,23 @@ class TableFile:
     def _batches(self, wanted: pa.Schema) -> Iterator[tuple[pa.RecordBatch, float]]:
         raise NotImplementedError
 
+    def _converted(self, column: pa.Array, field: pa.Field, start: int) -> pa.Array:
+        """A column in the type wanted."""
+        if pa.types.is_string(column.type) and field.type == pa.float64():
+            try:
+                return as_numbers(column, self.numbers)
+            except NotANumber as error:
+                raise self._not_a_number(field.name, repr(error.value), start + error.index + 1) from None
+        return column.cast(field.type, safe=False)
+
+    def _not_a_number(self, name: str, value: str, row: int | None = None) -> TableError:
+        where = "" if row is None else f" in row {row}"
+        missing = "" if row is None else f" If it stands for a missing value: --na {shlex.quote(value.strip(chr(39)))}."
+        return TableError(
+            f"Column {name!r} of {self.label} has {value}{where}, which is not a number: correct it, or exclude the "
+            f"column from the fit with {exclude_option([name])}.{missing}"
+        )
+
 
 class _TextFile(TableFile):
     """A text format, possibly compressed, read sequentially in blocks."""
@@ -94,100 +148,188 @@ class _TextFile(TableFile):
     def _batches(self, wanted: pa.Schema) -> Iterator[tuple[pa.RecordBatch, float]]:
         size = max(1, self.path.stat().st_size)
         try:
-            with self._stream() as (source, stream), self._opened(stream, wanted) as reader:
+            with opened(self.path) as (source, stream), self._opened(stream, wanted) as reader:
                 for i, batch in enumerate(reader, start=1):
                     # pyarrow reads ahead of the batches that it returns: count the returned blocks.
                     yield batch, min(size, source.tell(), i * _BLOCK) / size
         except pa.ArrowInvalid as error:
             raise self._translated(error, wanted) from None
 
-    @contextmanager
-    def _stream(self) -> Iterator[tuple[Any, Any]]:
-        """The raw file and its decompressed text."""
-        with pa.OSFile(str(self.path)) as source:
-            yield source, pa.CompressedInputStream(source, "gzip") if self.path.suffix.lower() == ".gz" else source
-
     def _opened(self, stream: Any, wanted: pa.Schema | None) -> Any:
         raise NotImplementedError
 
-    def _translated(self, error: Exception, wanted: pa.Schema) -> Exception:
+    def _translated(self, error: Exception, wanted: pa.Schema | None) -> Exception:
         """An error of pyarrow, with the name of the column if it can be found."""
         return error
 
     def _schema(self) -> pa.Schema:
-        with self._stream() as (_, stream), self._opened(stream, None) as reader:
-            return reader.schema
-
-    def _not_a_number(self, name: str, value: str) -> TableError:
-        return TableError(
-            f"Column {name!r} of {self.path} has {value}, which is not a number: correct it, or exclude the column "
-            f"from the fit with {exclude_option([name])}."
-        )
+        try:
+            with opened(self.path) as (_, stream), self._opened(stream, None) as reader:
+                return reader.schema
+        except pa.ArrowInvalid as error:
+            raise self._translated(error, None) from None
 
 
 class CsvFile(_TextFile):
-    """Values separated by commas, semicolons or tabs; the first line contains the column names."""
+    """Values separated by commas, semicolons, tabs, vertical bars or white space."""
 
-    def _opened(self, stream: Any, wanted: pa.Schema | None) -> Any:
-        parse, decimal_point = self._dialect()
-        options = pa.csv.ConvertOptions(decimal_point=decimal_point)
-        if wanted is not None:
-            options.column_types = {field.name: field.type for field in wanted}
-            options.include_columns = wanted.names
+    @cached_property
+    def dialect(self) -> Dialect:
+        """How the file is written, as far as the user does not say."""
+        with _read_errors(self):
+            return self._guessed()
+
+    def _guessed(self) -> Dialect:
+        given = self.options
+        with opened(self.path) as (_, stream):
+            start = stream.read(_SNIFFED)
+        encoding = self._encoding(start)
+        text = decoded(start, encoding)
+        _check_text(self.label, text)
+        if len(start) == _SNIFFED:
+            text = text[: text.rfind("\n") + 1] or text
+        lines = re.split(r"\r\n|\r|\n", text)
+        comment = comment_mark(lines) if given.comment is None else given.comment
+        above = [line.lstrip() for line in lines if line.strip()]
+        comments = list(takewhile(lambda line: bool(comment) and line.startswith(comment), above))
+        like = None if given.like is None else Dialect.from_json(given.like)
+        found = guess(
+            plain_lines(text.encode(errors="surrogatepass"), comment, any_space=False).decode(errors="replace"),
+            Given(given.separator, given.header, given.skip_rows, given.comment, given.missing),
+            comment,
+            comments[-1].lstrip(comment) if comments else "",
+            like,
+        )
+        if any("\ufffd" in name for name in found.names):
+            raise _not_in_encoding(self.label, encoding)
+        return found
+
+    def _encoding(self, start: bytes) -> str:
+        if self.options.encoding is None:
+            return encoding_of(start)
+        try:
+            return codecs.lookup(self.options.encoding).name
+        except LookupError:
+            raise TableError(
+                f"--encoding: {self.options.encoding!r} is unknown. Common ones are utf-8, latin-1, cp1252 and utf-16."
+            ) from None
+
+    @property
+    def said(self) -> str:
+        """What is unusual about how the file is read."""
+        return self.dialect.said
+
+    @property
+    def remembered(self) -> dict[str, Any]:
+        """The dialect, and the encoding if it was named."""
+        return {"dialect": self.dialect.as_json(), "encoding": self.options.encoding}
+
+    def _schema(self) -> pa.Schema:
+        dialect, kinds = self.dialect, {}
+        if not dialect.names:
+            raise TableError(f"{self.label} has no rows.")
+        try:
+            with opened(self.path) as (_, stream), self._opened(stream, None) as reader:
+                first = next(iter(reader), None)
+        except pa.ArrowInvalid as error:
+            if "straddling" in str(error) and self.path.stat().st_size < _BLOCK:  # a header without an end
+                first = None
+            else:
+                raise self._translated(error, None) from None
+        if first is None or not first.num_rows:
+            raise TableError(f"{self.label} has no rows.")
+        for name, column in zip(first.schema.names, first.columns, strict=True):
+            try:
+                kinds[name] = kind_of(column.cast(pa.string()), dialect.numbers)
+            except pa.ArrowInvalid:  # text in another encoding, which may not be read
+                kinds[name] = pa.string()
+        # A separator at the end of each row makes a column without a name or values.
+        names = [name for name in dialect.names if name or not pa.types.is_null(kinds[name])]
+        return pa.schema([(name, kinds[name]) for name in names])
+
+    @property
+    def numbers(self) -> NumberStyle:
+        """How numbers are written."""
+        return self.dialect.numbers
+
+    def _opened(self, stream: Any, wanted: pa.Schema | None, threads: bool = True) -> Any:
+        dialect = self.dialect
+        stream = as_utf8(stream, self._stream_encoding)
+        any_space = dialect.separator == ANY_SPACE
+        if dialect.comment or any_space:
+            stream = pa.PythonFile(io.BufferedReader(PlainLines(stream, dialect.comment, any_space, _BLOCK)), mode="r")
+        checked = [] if wanted is None else [each.name for each in wanted if each.type != pa.binary()]
         return pa.csv.open_csv(
             stream,
-            read_options=pa.csv.ReadOptions(block_size=_BLOCK),
-            parse_options=parse,
-            convert_options=options,
+            read_options=pa.csv.ReadOptions(
+                use_threads=threads,
+                block_size=_BLOCK,
+                column_names=list(dialect.names),
+                skip_rows=dialect.skip,
+                skip_rows_after_names=dialect.header + dialect.units,
+            ),
+            parse_options=pa.csv.ParseOptions(
+                delimiter="\t" if any_space else dialect.separator,
+                newlines_in_values=True,
+                # In a file with a single column, an empty line is a missing value.
+                ignore_empty_lines=len(dialect.names) > 1,
+            ),
+            # Everything is text: numbers have many styles, and errors are to name the row and the value.
+            convert_options=pa.csv.ConvertOptions(
+                column_types=dict.fromkeys(dialect.names, pa.binary()) | dict.fromkeys(checked, pa.string()),
+                include_columns=list(dict.fromkeys(dialect.names)) if wanted is None else wanted.names,
+            ),
         )
+
+    @cached_property
+    def _stream_encoding(self) -> str:
+        with opened(self.path) as (_, stream):
+            return self._encoding(stream.read(4))
 
     def _batches(self, wanted: pa.Schema) -> Iterator[tuple[pa.RecordBatch, float]]:
         """As in the base class; an unclosed quotation mark, which would swallow all later rows, is an error."""
-        schema = self._schema()
-        last = schema.names[-1]
+        last = self.dialect.names[-1]
         read = wanted if last in wanted.names else wanted.append(pa.field(last, pa.binary()))
-        for i, field in enumerate(wanted):  # pyarrow does not read true and false as float64: cast them later
-            if field.type == pa.float64() and schema.field(field.name).type == pa.bool_():
-                read = read.set(i, pa.field(field.name, pa.bool_()))
         end = None
         for batch, share in super()._batches(read):
             end = batch.column(last)[-1].as_py() if batch.num_rows else end
             yield batch, share
-        text = end if isinstance(end, bytes) else str(end).encode()
-        if b"\n" in text and not self._tail().rstrip().endswith(b'"'):
-            raise TableError(f"{self.path}: unclosed quotation mark in column {last!r}: correct the file.")
+        if (
+            end is not None
+            and b"\n" in (end if isinstance(end, bytes) else str(end).encode())
+            and not self._tail().rstrip().endswith(b'"')
+        ):
+            raise TableError(f"{self.label}: unclosed quotation mark in column {last!r}: correct the file.")
 
     def _tail(self) -> bytes:
         """The last hundred bytes of the text."""
         tail = b""
-        with self._stream() as (_, stream):
+        with opened(self.path) as (_, stream):
             while chunk := stream.read(_BLOCK):
                 tail = (tail + chunk)[-100:]
         return tail
 
-    def _dialect(self) -> tuple[Any, str]:
-        """The parse options, with the delimiter found in the header, and the decimal separator found in the rows."""
-        with self._stream() as (_, stream):
-            line, *rest = re.split(rb"[\r\n]", stream.read(_BLOCK), maxsplit=1)
-        header, body = line.decode(), b"".join(rest)
-        delimiters = "\t" if ".tsv" in self.path.suffixes else ",;\t"
-        fields = {delimiter: next(csv.reader([header], delimiter=delimiter), []) for delimiter in delimiters}
-        delimiter = max(fields, key=lambda each: len(fields[each]))
-        # In a file with a single column, an empty line is a missing value.
-        several = len(fields[delimiter]) > 1 or not header.strip()
-        parse = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=several)
-        commas = delimiter != "," and re.search(rb"\d,\d", body) and not re.search(rb"\d\.\d", body)
-        return parse, "," if commas else "."
-
-    def _translated(self, error: Exception, wanted: pa.Schema) -> Exception:
-        """Replace the column number in the message of pyarrow by the column name."""
-        found = re.match(r"In CSV column #(\d+): CSV conversion error to (\w+): (.*)", str(error))
+    def _translated(self, error: Exception, wanted: pa.Schema | None) -> Exception:
+        """Say in the terms of the file what is wrong."""
+        if "invalid UTF8 data" in str(error):
+            return _not_in_encoding(self.label, self._stream_encoding)
+        found = re.search(r"Expected (\d+) columns, got (\d+)", str(error))
         if found is None:
             return error
-        name, kind, problem = self._schema().names[int(found[1])], found[2], found[3]
-        if kind == "string":
-            return TableError(f"Column {name!r} of {self.path} is not UTF-8 text: save the file with that encoding.")
-        return self._not_a_number(name, problem.removeprefix("invalid value "))
+        row = self._row_of_error()
+        return TableError(f"{self.label}: row {row} has {found[2]} values instead of {found[1]}: correct the file.")
+
+    def _row_of_error(self) -> int:
+        """The row that cannot be parsed, counted from 1: pyarrow only knows it when it reads on one thread."""
+        try:
+            with opened(self.path) as (_, stream), self._opened(stream, None, threads=False) as reader:
+                for _ in reader:
+                    pass
+        except pa.ArrowInvalid as error:
+            if found := re.search(r"Row #(\d+)", str(error)):
+                return int(found[1]) - self.dialect.skip - self.dialect.header - self.dialect.units
+            raise
+        raise TableError(f"{self.label} changed while it was read.")
 
     def unchanged_type(self, kind: Any) -> Any:
         """Text: 007 stays 007."""
@@ -197,26 +339,26 @@ class CsvFile(_TextFile):
 class NdjsonFile(_TextFile):
     """Newline-delimited JSON: one object per line."""
 
-    def _opened(self, stream: Any, wanted: pa.Schema | None) -> Any:
+    def _opened(self, stream: Any, wanted: pa.Schema | None, threads: bool = True) -> Any:
         options = pa.json.ParseOptions(newlines_in_values=False)
         if wanted is not None:
             options = pa.json.ParseOptions(explicit_schema=wanted, unexpected_field_behavior="ignore")
         return pa.json.open_json(stream, read_options=pa.json.ReadOptions(block_size=_BLOCK), parse_options=options)
 
-    def _translated(self, error: Exception, wanted: pa.Schema) -> Exception:
+    def _translated(self, error: Exception, wanted: pa.Schema | None) -> Exception:
         """Name the column; drop the row number, which pyarrow counts within a block."""
         message = str(error).splitlines()[0]
         found = re.search(r"Column\(/(.*)\) changed from (\w+) to (\w+)", message)
-        if found and found[1] in wanted.names:
-            if found[2] == "number" and wanted.field(found[1]).type == pa.float64():
+        if found and (wanted is None or found[1] in wanted.names):
+            if found[2] == "number" and (wanted is None or wanted.field(found[1]).type == pa.float64()):
                 return self._not_a_number(found[1], f"a {found[3]}")
             return TableError(
-                f"Column {found[1]!r} of {self.path} mixes {found[2]} and {found[3]} values: use one type."
+                f"Column {found[1]!r} of {self.label} mixes {found[2]} and {found[3]} values: use one type."
             )
-        if "Failed to convert JSON" in message:
+        if "Failed to convert JSON" in message and wanted is not None:
             kept = [field.name for field in wanted if field.type != pa.float64()]
-            return TableError(f"--keep: one of the columns {quoted(kept)} of {self.path} has mixed types: {message}.")
-        return TableError(f"{self.path} cannot be read: {re.sub(r'[.]? in row .*', '', message)}.")
+            return TableError(f"--keep: one of the columns {quoted(kept)} of {self.label} has mixed types: {message}.")
+        return TableError(f"{self.label} cannot be read: {re.sub(r'[.]? in row .*', '', message)}.")
 
     def unchanged_type(self, kind: Any) -> Any:
         """Text where the type was inferred from dates or empty values, since later values may differ."""
@@ -231,8 +373,8 @@ class _BlockFile(TableFile):
 
     def parts(self) -> list[TableFile]:
         """Consecutive blocks."""
-        with _read_errors(self.path):
-            return [type(self)(self.path, blocks) for blocks in consecutive(self._sizes())] or [self]
+        with _read_errors(self):
+            return [replace(self, blocks=blocks) for blocks in consecutive(self._sizes())] or [self]
 
     @property
     def start(self) -> int:
@@ -241,7 +383,7 @@ class _BlockFile(TableFile):
 
     def known_rows(self) -> int:
         """Number of rows of these blocks."""
-        with _read_errors(self.path):
+        with _read_errors(self):
             sizes = self._sizes()
             return sum(sizes if self.blocks is None else sizes[self.blocks.start : self.blocks.stop])
 
@@ -290,22 +432,27 @@ class FeatherFile(_BlockFile):
                     yield batch, (done + (start + batch.num_rows) / whole.num_rows) / len(blocks)
 
 
+def _check_text(label: str, text: str) -> None:
+    """Fail at what is no text, or no table."""
+    if re.match(r"\s*<(!doctype|html|\?xml)", text, re.IGNORECASE):
+        raise TableError(f"{label} is a web page, or other markup, and no table.")
+    odd = len(re.findall(r"[\x00-\x08\x0e-\x1f]", text))
+    if odd > 0.01 * len(text):
+        raise TableError(
+            f"{label} cannot be read: it is neither text nor in a format that mvset knows. If it is text in another "
+            "encoding, name that: --encoding utf-16."
+        )
+
+
+def _not_in_encoding(label: str, encoding: str) -> TableError:
+    return TableError(
+        f"{label} is not {encoding.upper()} text. Say which encoding it is in, for example --encoding latin-1."
+    )
+
+
 FORMATS: dict[str, type[TableFile]] = {
-    ".csv": CsvFile,
-    ".csv.gz": CsvFile,
-    ".tsv": CsvFile,
-    ".parquet": ParquetFile,
-    ".pq": ParquetFile,
-    ".feather": FeatherFile,
-    ".arrow": FeatherFile,
-    ".ndjson": NdjsonFile,
-    ".jsonl": NdjsonFile,
-    ".ndjson.gz": NdjsonFile,
-    ".jsonl.gz": NdjsonFile,
+    "csv": CsvFile,
+    "ndjson": NdjsonFile,
+    "parquet": ParquetFile,
+    "feather": FeatherFile,
 }
-
-
-def format_of(path: Path) -> type[TableFile] | None:
-    """The format of a file by its extension; None if unknown."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    return FORMATS.get("".join(suffixes[-2:])) or FORMATS.get("".join(suffixes[-1:]))

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from mvset.tables.conditions import Condition
 from mvset.tables.errors import TableError, exclude_option, quoted
 from mvset.tables.formats import TableFile
 from mvset.validation import checked_labels
 
 Array = NDArray[np.float64]
 OnShare = Callable[[float], None]  # told the share of a table that has been read
+MissingRows = Literal["error", "drop", "note"]
 _MISSING = 1e300  # values this large count as missing: often a placeholder, and infinite once standardised
 
 
@@ -26,23 +28,41 @@ def ignore_share(share: float) -> None:
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch of rows of a table."""
+    """A batch of rows of a table, some of which may be incomplete."""
 
-    rows: Array  # one column per feature
+    values: Array  # one column per feature
+    complete: NDArray[np.bool_]
     kept: pa.RecordBatch  # columns copied unchanged
     numbers: NDArray[np.int64]  # row numbers, counted from 0 in each file
     table: str  # the file, as it was named
 
+    @property
+    def rows(self) -> Array:
+        """The values of complete rows."""
+        return self.values if self.complete.all() else self.values[self.complete]
+
+    def only_complete(self) -> Batch:
+        """The batch without incomplete rows."""
+        if self.complete.all():
+            return self
+        kept = self.kept.filter(pa.array(self.complete)) if self.kept.num_columns else self.kept
+        numbers = self.numbers[self.complete]
+        return Batch(self.rows, np.ones(len(numbers), dtype=bool), kept, numbers, self.table)
+
 
 @dataclass
 class TableReader:
-    """Reads several files as one table; counts the rows read and the rows dropped."""
+    """Reads several files as one table; counts the rows read, and those with missing values.
+
+    Rows with missing values are an error, dropped, or kept for a note that they have no answer. `where` selects rows.
+    """
 
     files: Sequence[TableFile]
     features: Sequence[str]
     keep: Sequence[str] = ()
-    drop_missing: bool = False
+    missing: MissingRows = "error"
     by: str | None = None  # column, one of those kept, that says by which offset a row is judged
+    where: str | None = None
     n_rows: int = field(default=0, init=False)
     n_dropped: int = field(default=0, init=False)
 
@@ -52,7 +72,7 @@ class TableReader:
 
     def __post_init__(self) -> None:
         schemas = [self._checked(file) for file in self.files]  # check all before reading any
-        self.labels = [str(file.path) for file in self.files]
+        self.labels = [file.label for file in self.files]
         for name in self.keep:
             kinds = {
                 file.unchanged_type(schema.field(name).type) for file, schema in zip(self.files, schemas, strict=True)
@@ -65,37 +85,45 @@ class TableReader:
         self.reordered = any(order != list(self.features) for order in orders)
 
     def batches(self, on_progress: OnShare = ignore_share) -> Iterator[Batch]:
-        """Batches of rows without missing values, file by file; calls `on_progress` with the share done."""
+        """Batches of rows, file by file; calls `on_progress` with the share done."""
         sizes = np.array([file.path.stat().st_size for file in self.files], dtype=float)
         done = 0.0
         shares = sizes / max(1.0, sizes.sum())
         for file, label, size in zip(self.files, self.labels, shares, strict=True):
             start = file.start
-            for batch, share in file.batches(self._wanted):
-                complete = self._batch(file, label, batch, start)
-                start += batch.num_rows
-                if len(complete.rows):
-                    yield complete
+            condition = None if self.where is None else Condition(self.where, _sql_schema(file.schema()))
+            for record_batch, share in file.batches(self._wanted(condition)):
+                numbers = np.arange(start, start + record_batch.num_rows)
+                start += record_batch.num_rows
+                batch = self._batch(file, label, record_batch, numbers, condition)
+                if len(batch.numbers):
+                    yield batch
                 on_progress(done + share * size)
             done += size
+        if self.where is not None and not self.n_rows:
+            raise TableError(f"--where: no rows of {self.labels[0]} meet {self.where!r}.")
 
     def parts(self) -> list[TableReader]:
         """A reader for each part of the files, with the same columns."""
         found = []
         for file in self.files:
+            if file.name:
+                raise TableError(f"--engine: workers cannot read {file.label}: write it to a file of rows first.")
             for part in replace(file, path=file.path.resolve()).parts():  # workers may run in another folder
                 reader = copy(self)
-                reader.files, reader.labels, reader.n_rows, reader.n_dropped = [part], [str(file.path)], 0, 0
+                reader.files, reader.labels, reader.n_rows, reader.n_dropped = [part], [file.label], 0, 0
                 found.append(reader)
         return found
 
     def _checked(self, file: TableFile) -> pa.Schema:
         """The schema of a file; fails if a column is missing or a feature is not numeric."""
         schema = file.schema()
+        if self.where is not None:
+            Condition(self.where, _sql_schema(schema))
         for name in [*self.features, *self.keep]:
             if name not in schema.names:
                 raise TableError(
-                    f"{file.path} has no column {name!r}; it has {quoted(schema.names)}. "
+                    f"{file.label} has no column {name!r}; it has {quoted(schema.names)}. "
                     + (
                         f"Rename a column, or fit without it: {exclude_option([name])}."
                         if name in self.features
@@ -107,39 +135,64 @@ class TableReader:
         check_numeric(file, schema, self.features)
         return schema
 
-    @property
-    def _wanted(self) -> pa.Schema:
-        """Columns to read: the features as float64, and the columns kept."""
-        others = [kept for kept in self.kept_fields if kept.name not in self.features]
-        return pa.schema([*(pa.field(name, pa.float64()) for name in self.features), *others])
+    def _wanted(self, condition: Condition | None) -> pa.Schema:
+        """Columns to read: the features as float64, the columns kept, and those of the condition."""
+        fields = {name: pa.field(name, pa.float64()) for name in self.features}
+        for each in self.kept_fields:
+            fields.setdefault(each.name, each)
+        if condition is not None:
+            for each in condition.fields:
+                fields.setdefault(each.name, each)
+        return pa.schema(list(fields.values()))
 
-    def _batch(self, file: TableFile, label: str, batch: pa.RecordBatch, start: int) -> Batch:
-        """The complete rows of a record batch."""
-        rows = np.empty((batch.num_rows, len(self.features)))
+    def _batch(
+        self,
+        file: TableFile,
+        label: str,
+        batch: pa.RecordBatch,
+        numbers: NDArray[np.int64],
+        condition: Condition | None,
+    ) -> Batch:
+        """The rows of a record batch that meet the condition."""
+        if condition is not None:
+            holds = condition.holds(batch)
+            batch, numbers = batch.filter(holds), numbers[holds.to_numpy(zero_copy_only=False)]
+        values = np.empty((batch.num_rows, len(self.features)))
         for j in range(len(self.features)):
-            rows[:, j] = batch.column(j).to_numpy(zero_copy_only=False)  # null becomes NaN
-        numbers = np.arange(start, start + len(rows))
-        self.n_rows += len(rows)
-        finite = np.abs(rows) < _MISSING
-        complete = finite.all(axis=1)
-        if not complete.all():
-            if not self.drop_missing:
-                raise self._missing_values(file, finite)
-            self.n_dropped += int(np.sum(~complete))
-            rows, numbers, batch = rows[complete], numbers[complete], batch.filter(pa.array(complete))
+            values[:, j] = batch.column(j).to_numpy(zero_copy_only=False)  # null becomes NaN
+        self.n_rows += len(values)
+        finite = np.abs(values) < _MISSING
+        complete: NDArray[np.bool_] = np.asarray(finite.all(axis=1))
+        if self.missing == "error" and not complete.all():
+            raise self._missing_values(file, finite)
+        self.n_dropped += int(np.sum(~complete))
         kept = pa.RecordBatch.from_arrays(
             [batch.column(name) for name in self.keep], schema=pa.schema(self.kept_fields)
         )
-        return Batch(rows, kept, numbers, label)
+        found = Batch(values, complete, kept, numbers, label)
+        return found.only_complete() if self.missing == "drop" else found
 
     def _missing_values(self, file: TableFile, finite: NDArray[np.bool_]) -> TableError:
         counts = {self.features[j]: int(np.sum(~finite[:, j])) for j in np.flatnonzero(~finite.all(axis=0)).tolist()}
         columns = " and ".join(f"{name!r} ({count})" for name, count in counts.items())
+        n_incomplete = int(np.sum(~finite.all(axis=1)))
         return TableError(
-            f"{file.path}: missing or infinite values in {columns}, in {int(np.sum(~finite.all(axis=1)))} of the first "
-            f"{self.n_rows} rows. Drop such rows with --drop-missing, or fit without the columns: "
+            f"{file.label}: missing or infinite values in {columns}, in {n_incomplete} of the first {self.n_rows} "
+            "rows. Leave such rows out with --missing drop, or fit without the columns: "
             f"{exclude_option(list(counts))}."
         )
+
+
+def missing_features(values: Array, features: Sequence[str]) -> str:
+    """The features that a row has no value of, for its note."""
+    names = [name for name, value in zip(features, values, strict=True) if not abs(value) < _MISSING]
+    return f"missing: {', '.join(names)}"
+
+
+def _sql_schema(schema: pa.Schema) -> pa.Schema:
+    """The types in which a condition sees columns: dates are text, as they are written."""
+    kinds = [pa.float64() if _is_numeric(kind) and not pa.types.is_boolean(kind) else kind for kind in schema.types]
+    return pa.schema(list(zip(schema.names, kinds, strict=True)))
 
 
 def check_numeric(file: TableFile, schema: pa.Schema, features: Sequence[str]) -> None:
@@ -148,7 +201,7 @@ def check_numeric(file: TableFile, schema: pa.Schema, features: Sequence[str]) -
     if others:
         kinds = ", ".join(f"{name!r} ({schema.field(name).type})" for name in others)
         raise TableError(
-            f"{file.path}: not numeric: {kinds}. Exclude them from the fit with {exclude_option(others)}, or select "
+            f"{file.label}: not numeric: {kinds}. Exclude them from the fit with {exclude_option(others)}, or select "
             "numeric columns with --columns."
         )
 
@@ -160,9 +213,9 @@ def selected_columns(file: TableFile, columns: Sequence[str], exclude: Sequence[
     excluded = set(_existing(exclude, names, file, "--exclude"))
     selected = [name for name in wanted if name not in excluded]
     if not selected:
-        raise TableError(f"All columns of {file.path} are excluded. It has {quoted(names)}.")
+        raise TableError(f"All columns of {file.label} are excluded. It has {quoted(names)}.")
     if "" in selected:  # often the index of a data frame
-        raise TableError(f"{file.path} has a column without a name. Name it, or exclude it: {exclude_option([''])}.")
+        raise TableError(f"{file.label} has a column without a name. Name it, or exclude it: {exclude_option([''])}.")
     return selected
 
 
@@ -184,7 +237,7 @@ def existing_column(file: TableFile, name: str, option: str) -> None:
     """Fail if the file has no such column."""
     names = file.schema().names
     if name not in names:
-        raise TableError(f"{option}: {file.path} has no column {name!r}. It has {quoted(names)}.")
+        raise TableError(f"{option}: {file.label} has no column {name!r}. It has {quoted(names)}.")
 
 
 def split_names(options: Sequence[str], names: Sequence[str]) -> list[str]:
@@ -201,7 +254,7 @@ def _existing(options: Sequence[str], names: Sequence[str], file: TableFile, opt
     found = split_names(options, names)
     unknown = [name for name in found if name not in names]
     if unknown:
-        raise TableError(f"{option}: {file.path} has no column {quoted(unknown)}. It has {quoted(names)}.")
+        raise TableError(f"{option}: {file.label} has no column {quoted(unknown)}. It has {quoted(names)}.")
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
 from copy import deepcopy
@@ -12,12 +13,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from mvset.estimators.model_parts import ModelParts
+from mvset.exceptions import UnseenGroupWarning
 from mvset.parallel import Map, cluster_map
 from mvset.summaries.survey import PartOfSurvey, ScoredRows, Survey
 from mvset.tables.errors import TableError, quoted
-from mvset.tables.reading import Batch, OnShare, TableReader, ignore_share, row_labels
+from mvset.tables.reading import Batch, OnShare, TableReader, ignore_share, missing_features, row_labels
 from mvset.tables.writing import Write, table_writer
 
 RESULTS = pa.schema(
@@ -26,7 +30,9 @@ RESULTS = pa.schema(
         ("inside", pa.bool_()),
         ("score", pa.float64()),
         ("level", pa.float64()),
+        ("p_value", pa.float64()),
         ("top_feature", pa.string()),
+        ("note", pa.string()),
     ]
 )
 
@@ -51,7 +57,7 @@ def score_table(
             with nullcontext() if out is None else _folder_beside(out) as folder:
                 _score_parts(cluster, reader, survey, schema, folder, write, only_outside, on_progress)
         if reader.n_rows == reader.n_dropped:
-            raise TableError(f"{reader.files[0].path} has no rows to score.")
+            raise TableError(f"{reader.files[0].label} has no rows to score.")
 
 
 def _folder_beside(out: Path) -> TemporaryDirectory[str]:
@@ -69,12 +75,14 @@ def _score(
 ) -> None:
     """Score the rows of a reader, batch by batch."""
     for batch in reader.batches(on_progress):
-        by = None if reader.by is None else row_labels(batch.kept, reader.by)
-        scored = survey.score(batch.rows, by)
-        survey.add(batch.rows, scored, batch.numbers, partial(_kept_rows, batch, "table" in schema.names))
+        complete, scored, by = batch.only_complete(), None, None
+        if len(complete.rows):
+            by = None if reader.by is None else row_labels(complete.kept, reader.by)
+            scored = survey.score(complete.rows, by)
+            survey.add(complete.rows, scored, complete.numbers, partial(_kept_rows, complete, "table" in schema.names))
         if write is not None:
-            results = _results(batch, scored, survey.model.prepared_names, schema)
-            write(results.filter(pa.array(~scored.inside)) if only_outside else results)
+            results = _results(batch, scored, by, survey.model, reader.features, schema)
+            write(results.filter(pc.equal(results["inside"], False)) if only_outside else results)
 
 
 def _score_parts(
@@ -128,19 +136,38 @@ def _result_schema(reader: TableReader) -> pa.Schema:
     return pa.schema([*reader.kept_fields, *results])
 
 
-def _results(batch: Batch, scored: ScoredRows, names: Sequence[str], schema: pa.Schema) -> pa.RecordBatch:
-    # An explanation costs more than the score: only rows outside have one.
-    outside = np.flatnonzero(~scored.inside)
-    top_features = np.full(len(batch.rows), None, dtype=object)
-    if len(outside):
-        top_features[outside] = np.array(names, dtype=object)[scored.top_features(outside)]
-    columns = {
-        **dict(zip(batch.kept.schema.names, batch.kept.columns, strict=True)),
-        "table": pa.repeat(batch.table, len(batch.rows)),
-        "row": pa.array(batch.numbers),
-        "inside": pa.array(scored.inside),
-        "score": pa.array(scored.scores),
-        "level": pa.array(scored.levels),
-        "top_feature": pa.array(top_features, pa.string()),
-    }
-    return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
+def _results(
+    batch: Batch, scored: ScoredRows | None, by: Any, model: ModelParts, features: Sequence[str], schema: pa.Schema
+) -> pa.RecordBatch:
+    """One line per row; a row with missing values has a note in place of an answer."""
+    answers: dict[str, Any] = {"row": pa.array(batch.numbers), "table": pa.repeat(batch.table, len(batch.numbers))}
+    if scored is not None:
+        # An explanation costs more than the score: only rows outside have one.
+        top_features = np.full(len(scored.inside), None, dtype=object)
+        outside = np.flatnonzero(~scored.inside)
+        if len(outside):
+            top_features[outside] = np.array(model.prepared_names, dtype=object)[scored.top_features(outside)]
+        found = {"inside": scored.inside, "score": scored.scores, "level": scored.levels, "top_feature": top_features}
+        if model.sets.is_calibrated:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UnseenGroupWarning)  # said with the levels
+                found["p_value"] = model.sets.p_value(scored.scores, by)
+        answers |= {name: _with_gaps(values, batch.complete) for name, values in found.items()}
+    gaps = np.flatnonzero(~batch.complete)
+    if len(gaps):
+        notes = np.full(len(batch.numbers), None, dtype=object)
+        notes[gaps] = [missing_features(batch.values[i], features) for i in gaps]
+        answers["note"] = pa.array(notes, pa.string())
+    answers |= dict(zip(batch.kept.schema.names, batch.kept.columns, strict=True))
+    columns = [answers.get(field.name, pa.nulls(len(batch.numbers), field.type)) for field in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _with_gaps(values: NDArray[Any], complete: NDArray[np.bool_]) -> pa.Array:
+    """Values of the complete rows, and null for the others."""
+    kind = pa.string() if values.dtype == object else None
+    if complete.all():
+        return pa.array(values, kind)
+    spread = np.zeros(len(complete), dtype=values.dtype)
+    spread[complete] = values
+    return pa.array(spread, kind, mask=~complete)

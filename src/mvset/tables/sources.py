@@ -1,54 +1,163 @@
-"""Find the table files among the files, folders and glob patterns that users name."""
+"""Find the tables that users name: files, folders, patterns, standard input, archives, databases; and their formats."""
 
 from __future__ import annotations
 
 import glob
+import stat
+import zipfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from mvset.tables.databases import spool_postgresql, spool_sqlite
 from mvset.tables.errors import TableError
-from mvset.tables.formats import FORMATS, TableFile, format_of
+from mvset.tables.formats import FORMATS, TableFile
+from mvset.tables.opening import decoded, encoding_of, opened
+from mvset.tables.options import GUESS, FormatName, ReadingOptions
+from mvset.tables.spooling import spool_json, spool_members, spool_stream, spool_workbook
+
+_ENDINGS: dict[str, FormatName] = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".dat": "csv",
+    ".json": "json",
+    ".ndjson": "ndjson",
+    ".jsonl": "ndjson",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".feather": "feather",
+    ".arrow": "feather",
+    ".xlsx": "excel",
+    ".db": "sqlite",
+    ".sqlite": "sqlite",
+}
+_PACKED = (".gz", ".bz2", ".zst")
+_MAGIC: dict[bytes, FormatName] = {b"PAR1": "parquet", b"ARROW1": "feather", b"SQLite format 3\0": "sqlite"}
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+_BINARY = ("parquet", "feather", "excel", "sqlite")
 
 
-def table_files(names: Sequence[str]) -> list[TableFile]:
+def table_files(names: Sequence[str], options: ReadingOptions = GUESS) -> list[TableFile]:
     """Table files in the order given; those of a folder or a pattern in alphabetical order."""
-    files = [file for name in names for file in _files_of(name)]
+    files = [file for name in names for file in _files_of(name, options)]
     seen = set()
-    for resolved, path in ((file.path.resolve(), file.path) for file in files):
-        if resolved in seen:
-            raise TableError(f"{path} is given twice: its rows would be counted twice.")
-        seen.add(resolved)
+    for file in files:
+        if file.path.resolve() in seen:
+            raise TableError(f"{file.label} is given twice: its rows would be counted twice.")
+        seen.add(file.path.resolve())
     return files
 
 
-def _files_of(name: str) -> list[TableFile]:
+def _files_of(name: str, options: ReadingOptions) -> list[TableFile]:
+    if name == "-":
+        return _opened(spool_stream("-"), "standard input", options)
+    if name.startswith("sqlite:///"):
+        return _query_result(spool_sqlite(Path(name.removeprefix("sqlite:///")), name, options.query), name, options)
+    if name.startswith(("postgresql://", "postgres://")):
+        return [FORMATS["parquet"](spool_postgresql(name, options.query), options, "the result of --query")]
     path = Path(name)
     if path.is_dir():
-        found = [p for p in sorted(path.rglob("*")) if format_of(p) and p.is_file() and not _is_hidden(p, path)]
+        found = [each for each in sorted(path.rglob("*")) if each.is_file() and _is_table(str(each.relative_to(path)))]
         if not found:
-            raise TableError(f"The folder {name} contains no table. Supported extensions: {_extensions()}.")
+            raise TableError(f"The folder {name} contains no table. Tables end in {_endings()}.")
     elif path.exists():
         found = [path]
     else:
-        found = [Path(p) for p in sorted(glob.glob(name, recursive=True))]
+        found = [Path(each) for each in sorted(glob.glob(name, recursive=True))]
         if not found:
             raise TableError(f"There is no file {name}.")
-        if any(p.is_dir() for p in found):
-            return [file for p in found for file in _files_of(str(p))]
-    return [_opened(p) for p in found]
+        if any(each.is_dir() for each in found):
+            return [file for each in found for file in _files_of(str(each), options)]
+    return [file for each in found for file in _opened(each, str(each), options)]
 
 
-def _opened(path: Path) -> TableFile:
-    kind = format_of(path)
-    if kind is None:
-        raise TableError(f"{path}: unknown file extension. Supported extensions: {_extensions()}.")
-    return kind(path)
+def _opened(path: Path, label: str, options: ReadingOptions) -> list[TableFile]:
+    """The table, or tables, of a file, whatever its ending says."""
+    mode = path.stat().st_mode
+    if stat.S_ISFIFO(mode):
+        path = spool_stream(str(path))
+    elif not stat.S_ISREG(mode):
+        raise TableError(f"{label} is not a file with a table.")
+    if options.format is None and _is_archive(path):
+        members = spool_members(path, label, _is_table)
+        return [file for name, member in members for file in _opened(member, f"{label}/{name}", options)]
+    kind = options.format or _format_of(path)
+    if options.query is not None and kind != "sqlite":
+        raise TableError(f"--query: {label} is not a database.")
+    if kind == "excel":
+        options = replace(options, separator=",", comment=options.comment or "")
+        return [FORMATS["csv"](spool_workbook(path, label, options.sheet), options, label)]
+    if kind == "json":
+        with opened(path) as (_, stream):
+            content = stream.read()
+        text = decoded(content, options.encoding or encoding_of(content))
+        return _query_result(spool_json(text, label), label, options)
+    if kind == "sqlite":
+        return _query_result(spool_sqlite(path, label, options.query), label, options)
+    return [FORMATS[kind](path, options, "" if label == str(path) else label)]
 
 
-def _is_hidden(path: Path, folder: Path) -> bool:
-    """Whether a name below the folder begins with a dot or an underscore, which Spark and others use for metadata."""
-    return any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
+def _query_result(path: Path, label: str, options: ReadingOptions) -> list[TableFile]:
+    """A temporary file of rows below their names."""
+    options = replace(options, separator=",", header=True, comment="", skip_rows=None)
+    return [FORMATS["csv"](path, options, label)]
 
 
-def _extensions() -> str:
-    return ", ".join(FORMATS)
+def _is_archive(path: Path) -> bool:
+    """Whether a file is a zip archive, and no workbook."""
+    with path.open("rb") as file:
+        if not file.read(4).startswith(_ZIP):
+            return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "xl/workbook.xml" not in archive.namelist() and path.suffix.lower() != ".xlsx"
+    except zipfile.BadZipFile:
+        return path.suffix.lower() != ".xlsx"
+
+
+def _format_of(path: Path) -> FormatName:
+    """The format of a file: by its first bytes, and by its ending where these do not tell."""
+    with path.open("rb") as file:
+        start = file.read(16)
+    if start.startswith(_ZIP):
+        return "excel"
+    for magic, name in _MAGIC.items():
+        if start.startswith(magic):
+            return name
+    by_ending = _ENDINGS.get(_ending(path.name), "csv")
+    if by_ending in _BINARY and (not start or any(byte < 9 for byte in start)):
+        return by_ending
+    try:
+        with opened(path) as (_, stream):
+            content = stream.read(65_536)
+    except OSError:
+        return "csv" if by_ending in _BINARY else by_ending
+    text = decoded(content, encoding_of(content)).lstrip()
+    if text.startswith("["):
+        return "json"
+    if text.startswith("{"):
+        return (
+            "ndjson"
+            if by_ending == "ndjson" or (text.split("\n")[0].rstrip().endswith("}") and "\n{" in text)
+            else "json"
+        )
+    return "json" if by_ending == "json" else "ndjson" if by_ending == "ndjson" else "csv"
+
+
+def _is_table(name: str) -> bool:
+    """Whether a file of a folder or an archive may be a table: by its ending, and not hidden or metadata of others."""
+    hidden = any(part.startswith((".", "_")) for part in Path(name).parts)
+    return not hidden and _ending(name) in _ENDINGS
+
+
+def _ending(name: str) -> str:
+    """The ending of a name that tells the format, without that of a compression."""
+    suffixes = [suffix.lower() for suffix in Path(name).suffixes]
+    if suffixes and suffixes[-1] in _PACKED:
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
+
+
+def _endings() -> str:
+    return ", ".join(_ENDINGS)
