@@ -16,6 +16,7 @@ from mvset import MinimumVolumeSet, OneClassSVM, make_pipeline, mass_volume_curv
 from mvset.datasets import two_moons
 from mvset.validation import checked_labels
 
+NAMES = [f"n{i}" for i in range(120)]
 X = two_moons(120, random_state=0)
 
 
@@ -52,14 +53,27 @@ def test_missing_and_infinite_values_name_the_column(value):
         (np.ones((50, 3)), "All 50 rows of X are equal"),
         (np.array([["a", "b"]] * 20), "X holds text"),
         (
-            pd.DataFrame({"speed": X[:, 0], "city": ["x"] * 120}),
-            "'city' of X are not numeric: they hold text. Drop them, or turn them into",
+            pd.DataFrame({"speed": X[:, 0], "id": NAMES}),
+            "'id' has 120 different values in 120 rows, such as 'n0': too many for a category",
         ),
-        (pd.DataFrame({"speed": X[:, 0], "city": np.array(["x"] * 120, dtype=object)}), "'city' of X are not numeric"),
-        (pl.DataFrame({"speed": X[:, 0], "city": ["x"] * 120}), "'city' of X are not numeric"),
+        (pd.DataFrame({"speed": X[:, 0], "id": np.array(NAMES, dtype=object)}), "'id' has 120 different values"),
+        (pl.DataFrame({"speed": X[:, 0], "id": NAMES}), "'id' has 120 different values"),
+        (pd.DataFrame({"city": ["x", "y"] * 60}), "All columns of X are categories"),
         (pd.DataFrame({"speed": X[:, 0], "at": pd.date_range("2026-01-01", periods=120)}), "'at' of X are not numeric"),
     ],
-    ids=["empty", "one row", "two rows", "one dimension", "equal rows", "text", "pandas", "objects", "polars", "dates"],
+    ids=[
+        "empty",
+        "one row",
+        "two rows",
+        "one dimension",
+        "equal rows",
+        "text",
+        "pandas",
+        "objects",
+        "polars",
+        "no numbers",
+        "dates",
+    ],
 )
 def test_tables_that_cannot_work(table, match):
     with pytest.raises(ValueError, match=match):

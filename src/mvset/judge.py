@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mvset.categories import codes_of
 from mvset.estimators.model_parts import ModelParts
 from mvset.validation import checked_share
 
@@ -103,8 +104,13 @@ class Judge:
 
         schema = self._schema(batch.schema)
         rows = np.empty((batch.num_rows, len(self.parts.feature_names)))
+        values = self.parts.category_values
         for j, name in enumerate(self.parts.feature_names):
-            rows[:, j] = batch.column(name).to_numpy(zero_copy_only=False)  # null becomes NaN
+            column = batch.column(name)
+            if name in values:
+                rows[:, j] = codes_of(column.to_pylist(), values[name])
+            else:
+                rows[:, j] = column.to_numpy(zero_copy_only=False)  # null becomes NaN
         complete = np.isfinite(rows).all(axis=1)
         by = None
         if self.parts.sets.groups is not None:

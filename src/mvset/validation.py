@@ -111,16 +111,24 @@ def reject_masked(X: Any, name: str = "X") -> None:
             )
 
 
+def column_kinds(X: Any) -> dict[str, str]:
+    """Whether the columns of a frame or a table hold "numbers", "dates" or "text", by name; empty for arrays."""
+    if hasattr(X, "toarray") or hasattr(X, "collect"):  # sparse matrices and lazy frames: scikit-learn refuses them
+        return {}
+    if hasattr(X, "dtypes") and hasattr(X, "columns"):  # pandas and polars frames
+        return {str(column): _kind(dtype, X, column) for column, dtype in zip(X.columns, X.dtypes, strict=True)}
+    if hasattr(X, "schema") and hasattr(X, "column_names"):  # pyarrow tables
+        return {field.name: _arrow_kind(str(field.type)) for field in X.schema}
+    return {}
+
+
 def reject_non_numeric(X: Any, name: str = "X") -> None:
     """Refuse masked values, text and dates, which numpy would take for numbers or drop without a word."""
     reject_masked(X, name)
-    if hasattr(X, "toarray") or hasattr(X, "collect"):  # sparse matrices and lazy frames: scikit-learn refuses them
+    if hasattr(X, "toarray") or hasattr(X, "collect"):
         return
-    if hasattr(X, "dtypes") and hasattr(X, "columns"):  # pandas and polars frames
-        kinds = {str(column): _kind(dtype, X, column) for column, dtype in zip(X.columns, X.dtypes, strict=True)}
-    elif hasattr(X, "schema") and hasattr(X, "column_names"):  # pyarrow tables
-        kinds = {field.name: _arrow_kind(str(field.type)) for field in X.schema}
-    else:
+    kinds = column_kinds(X)
+    if not kinds:
         _reject_non_numeric_array(np.asarray(X), name)
         return
     for kind, advice in (
@@ -161,7 +169,7 @@ def _kind(dtype: Any, X: Any, column: Any) -> str:
 def _arrow_kind(name: str) -> str:
     if name.startswith(("timestamp", "date", "time", "duration")):
         return "dates"
-    return "text" if "string" in name or "binary" in name else "numbers"
+    return "text" if "string" in name or "binary" in name or name.startswith("dictionary") else "numbers"
 
 
 def _named(estimator: Any, columns: Any) -> str:
@@ -191,17 +199,22 @@ def checked_labels(labels: Any, n_rows: int, name: str) -> NDArray[Any]:
     values = np.asarray(labels, dtype=object)  # of a list of text and NaN numpy would make text
     if values.shape != (n_rows,):
         raise ValueError(f"{name} has shape {values.shape}, and X has {n_rows} rows: give one label per row.")
-    missing = [i for i, value in enumerate(values.tolist()) if _is_missing(value)]
+    missing = [i for i, value in enumerate(values.tolist()) if is_missing(value)]
     if missing:
         raise ValueError(
             f"{name} has no label for {len(missing)} row(s), the first of them row {missing[0]}. Drop these rows, or "
             "give them a label of their own."
         )
-    text = [str(int(v)) if isinstance(v, float) and v.is_integer() else str(v) for v in values.tolist()]
-    return np.array(text, dtype=object)
+    return np.array([label_text(value) for value in values.tolist()], dtype=object)
 
 
-def _is_missing(value: Any) -> bool:
+def label_text(value: Any) -> str:
+    """A label as text; whole numbers have no decimals, whatever their type."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a label is missing."""
     return (
         value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
     )

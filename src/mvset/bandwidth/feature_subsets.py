@@ -12,7 +12,7 @@ import numpy as np
 
 from mvset.bandwidth.choice import RULES
 from mvset.bandwidth.search import SUBSET_SIZE, BandwidthSearch
-from mvset.calibration.splits import subsample
+from mvset.calibration.splits import Indices, subsample
 from mvset.volume.sampler import SUFFICIENT, VolumeSampler
 
 _N_SUBSETS = 10
@@ -46,12 +46,13 @@ def _search_on_subset(search: BandwidthSearch) -> BandwidthSearch:
 
     Distances grow with the root of the number of columns, and with them the bandwidths compared.
     """
-    (n_rows, n_columns), rng = search.X.shape, search.sampler.rng
+    rng, n_columns = search.sampler.rng, search.layout.n_columns
     sigmas, nus = np.array([(candidate.sigma, candidate.nu) for candidate in search.candidates]).T
-    rows, splits = subsample(search.splits[:_SPLITS], n_rows, _ROWS, rng)
-    varying = np.flatnonzero(np.ptp(search.X[rows], axis=0))
-    part = np.ascontiguousarray(search.X[np.ix_(rows, rng.permutation(varying)[:SUBSET_SIZE])])
-    sampler = VolumeSampler("auto", part, max(1, search.sampler.n_points // _SHARE), rng)
+    rows, splits = subsample(search.splits[:_SPLITS], len(search.X), _ROWS, rng)
+    columns = _drawn_columns(search.layout.varying(search.X[rows]), search.layout.n_numeric, rng)
+    encoded, layout = search.layout.selected(columns)
+    part = np.ascontiguousarray(search.X[np.ix_(rows, encoded)])
+    sampler = VolumeSampler("auto", part, max(1, search.sampler.n_points // _SHARE), rng, layout=layout)
     on_subset = BandwidthSearch(
         part,
         splits,
@@ -61,8 +62,17 @@ def _search_on_subset(search: BandwidthSearch) -> BandwidthSearch:
         run=search.run,
         of_paper=search.of_paper,
         metric=search.metric,
+        layout=layout,
     )
     for nu in np.unique(nus):
         on_subset.solve(np.sqrt(SUBSET_SIZE / n_columns) * sigmas[nus == nu], nu)
     on_subset.measure()
     return on_subset
+
+
+def _drawn_columns(varying: Indices, n_numeric: int, rng: np.random.RandomState) -> Indices:
+    """Some of the columns that vary; one of them at least is numeric, so that there is a volume."""
+    columns = rng.permutation(varying)
+    first = int(np.argmax(columns < n_numeric))
+    columns[0], columns[first] = columns[first], columns[0]
+    return columns[:SUBSET_SIZE]

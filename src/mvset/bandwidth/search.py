@@ -25,6 +25,7 @@ from mvset.calibration.calibration import HeldOut
 from mvset.calibration.fitted_sets import ScoreFunction
 from mvset.calibration.offsets import offset_at, offsets_by_rank
 from mvset.calibration.splits import Split
+from mvset.column_layout import ColumnLayout
 from mvset.parallel import Map
 from mvset.progress import Verbosity, report_progress
 from mvset.svm.convergence import SolveReport
@@ -104,12 +105,14 @@ class BandwidthSearch:
         metric: MetricName | None = None,
         larger_nus: Sequence[float] = (),
         rows_per_parameter: float = np.inf,
+        layout: ColumnLayout | None = None,
     ) -> None:
         self.X = X
+        self.layout = layout or ColumnLayout(X.shape[1])
         self.rows_per_parameter = rows_per_parameter  # from so many on, one metric serves all splits
         self.larger_nus = larger_nus
         self.metric = metric
-        self.metrics = [] if metric is None else [Metric.fitted(metric, X, X.std(axis=0))]
+        self.metrics = [] if metric is None else [Metric.fitted(metric, X, X.std(axis=0), self.layout)]
         self.mapped = self.metrics[0](X) if self.metrics else X
         self.splits = [_scored(split, len(X)) for split in splits]
         self.masses = masses
@@ -136,8 +139,13 @@ class BandwidthSearch:
     def penalised_log_volume(self) -> float:
         """Mean log volume of the best sets, with the penalty for the parameters of the metric."""
         n_rows = float(np.mean([len(split.train) for split in self.splits]))
-        n_parameters = sum(metric.n_parameters for metric in self.metrics)
-        return self.curves[self.choice.best].mean_log_volume + parameter_penalty(n_parameters, n_rows)
+        return self.curves[self.choice.best].mean_log_volume + parameter_penalty(self._n_parameters, n_rows)
+
+    @property
+    def _n_parameters(self) -> int:
+        """Number of parameters of the metric: the codes of a category column share one."""
+        blocks = len(self.layout.sizes) - self.layout.n_codes
+        return sum(metric.n_parameters + blocks for metric in self.metrics)
 
     @property
     def selection(self) -> Selection:
@@ -235,10 +243,10 @@ class BandwidthSearch:
 
         With many rows for each of its parameters, one metric of all rows serves every split: scores cost less by far.
         """
-        if self.metric is None or len(self.X) >= self.rows_per_parameter * self.metrics[0].n_parameters:
+        if self.metric is None or len(self.X) >= self.rows_per_parameter * self._n_parameters:
             return self.metrics
         deviations = self.X.std(axis=0)
-        return [Metric.fitted(self.metric, self.X[split.train], deviations) for split in splits]
+        return [Metric.fitted(self.metric, self.X[split.train], deviations, self.layout) for split in splits]
 
     def solve_splits(self, splits: Sequence[Split], metrics: Sequence[Metric]) -> list[Dual]:
         """Solve splits at the bandwidth chosen, each in its own metric if there are any.
@@ -321,7 +329,7 @@ class BandwidthSearch:
     @property
     def _can_fall_back(self) -> bool:
         compares = self.rule == "log_volume" and (self.extensible or len(self.candidates) > 1)
-        return compares and self.sampler.method == "auto" and self.X.shape[1] > SUBSET_SIZE
+        return compares and self.sampler.method == "auto" and self.layout.n_columns > SUBSET_SIZE
 
     @property
     def effective_sample_size(self) -> float:

@@ -13,6 +13,7 @@ from mvset.bandwidth.curves import mass_grid
 from mvset.calibration.calibration import Calibration
 from mvset.calibration.constant_columns import ConstantColumns
 from mvset.calibration.fitted_sets import FittedSets, ScoreFunction
+from mvset.categories import NO_CATEGORIES, Categories
 from mvset.parallel import thread_map
 from mvset.validation import validated_rows
 from mvset.volume.measure import VolumeEstimate
@@ -70,9 +71,18 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
         True
         """
         check_is_fitted(self, "sets_")
-        X = validated_rows(self, X, reset=False)
+        X = self._rows(X)
         with thread_map(self.n_jobs) as run:
             return np.asarray(self.sets_.scores(X, run))
+
+    @property
+    def _categories(self) -> Categories:
+        """The category columns, if there are any."""
+        return getattr(self.sets_.score, "categories", NO_CATEGORIES)
+
+    def _rows(self, X: Any) -> NDArray[np.float64]:
+        """Rows as numbers, with codes in place of categories."""
+        return validated_rows(self, self._categories.coded(X, getattr(self, "feature_names_in_", None)), reset=False)
 
     def decision_function(self, X: Any, mass: float | None = None, *, by: Any = None) -> NDArray[np.float64]:
         """Score minus offset: negative outside the set.

@@ -47,12 +47,15 @@ from mvset.calibration.splits import (
     within,
 )
 from mvset.calibration.streamed_scores import reserved_scores, streamed_scores
+from mvset.categories import NO_CATEGORIES, Categories
+from mvset.column_layout import ColumnLayout
 from mvset.estimators.inference_estimator import InferenceEstimator
 from mvset.explanation import displacement
 from mvset.parallel import Map, cluster_map, thread_map
 from mvset.progress import Verbosity, progress_line
 from mvset.row_stream import RowStream, row_stream
 from mvset.row_survey import Survey, all_rows, survey
+from mvset.svm.category_expansion import CategoryExpansion
 from mvset.svm.convergence import SolveReport, warn_if_unconverged
 from mvset.svm.dual import Solver
 from mvset.svm.expansion import KernelExpansion, Precision
@@ -67,6 +70,7 @@ _NU_ROWS = 200  # fewer rows do not tell whether a narrower bandwidth is better,
 _WIDER = 1.6  # than the best bandwidth of a race of few rows: so far the search for that of all rows reaches at first
 _ROWS_PER_PARAMETER = 500  # of the metric: beyond, a row that calibrates moves the mass by less than 0.001
 _FEW_ROWS = 1000
+_UNSEEN = 1e6  # contribution of a value that was not seen in the fit
 _SEARCH_SPLITS = 10  # splits that choose the bandwidth, of those that splits="auto" makes
 
 
@@ -104,6 +108,11 @@ class MinimumVolumeSet(InferenceEstimator):
         where there are 500 rows for each of its parameters; a scaler in front of the estimator is not needed. "auto"
         takes the one of the smallest sets, with a penalty for the correlations; None leaves the columns as they are, as
         does "auto" when bandwidths are given.
+    categorical_features : "from_dtype", array-like of str or int, or None, default="from_dtype"
+        The columns that hold categories, by name or index. "from_dtype" takes those of frames and Arrow tables that
+        hold text or categories. Two rows with different values in such a column are as far apart as rows of a numeric
+        column are in the mean; without a metric, by the root of two. A value that was not seen in the fit lies outside
+        every set. Volumes are summed over all combinations of values. At least one numeric column is needed.
     splits : "auto", int or splitter of scikit-learn, default="auto"
         The splits whose models are averaged, or their number B. "auto" makes 50 up to 400 rows and fewer beyond, down
         to 10 from 2000 rows on; 20 again from 4000 to 20 000 rows, where each trains on few of them. The first ten
@@ -180,8 +189,11 @@ class MinimumVolumeSet(InferenceEstimator):
         range; with "whiten" the scale on which it varies given all other columns. The mean over the splits.
     offset_ : float
         Offset of the set of mass `mass`: ``decision_function = score_samples - offset_``.
-    support_vectors_ : ndarray of shape (n_SV, n_features)
-        Rows with a non-zero weight in at least one split.
+    categories_ : dict
+        The values of each category column, by name, or by index if the columns have no names.
+    support_vectors_ : ndarray of shape (n_SV, n_encoded)
+        Rows with a non-zero weight in at least one split. Numeric columns come first. A category column is a block of
+        zeros with a single one, at the place of its value.
     dual_coef_ : ndarray of shape (n_metrics, n_SV)
         Their weights, which sum to one: one row for each metric, or one without a metric.
     volume_ : VolumeEstimate
@@ -245,6 +257,7 @@ class MinimumVolumeSet(InferenceEstimator):
         "nu": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="right")],
         "sigma": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither"), "array-like"],
         "metric": [StrOptions({"auto", *METRICS}), None],
+        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
         "splits": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), HasMethods("split")],
         "test_size": [Interval(Real, 0, 1, closed="neither")],
         "max_train_samples": [StrOptions({"auto"}), Interval(Integral, 2, None, closed="left"), None],
@@ -271,6 +284,7 @@ class MinimumVolumeSet(InferenceEstimator):
         nu: float | Literal["auto"] = "auto",
         sigma: float | ArrayLike | Literal["auto"] = "auto",
         metric: Literal["auto"] | MetricName | None = "auto",
+        categorical_features: Any = "from_dtype",
         splits: Any = "auto",
         test_size: float = 0.2,
         max_train_samples: int | Literal["auto"] | None = "auto",
@@ -293,6 +307,7 @@ class MinimumVolumeSet(InferenceEstimator):
         self.nu = nu
         self.sigma = sigma
         self.metric = metric
+        self.categorical_features = categorical_features
         self.splits = splits
         self.test_size = test_size
         self.max_train_samples = max_train_samples
@@ -352,7 +367,12 @@ class MinimumVolumeSet(InferenceEstimator):
             surveyed = self._survey(stream, rng, groups, by)
             X = all_rows(stream) if surveyed is None else surveyed.rows
             surveyed = None if surveyed is None or surveyed.is_complete else surveyed
-        X = validated_rows(self, X, reset=True)
+        categories = (
+            Categories.of(X, self.categorical_features)
+            if stream is None
+            else getattr(stream, "categories", NO_CATEGORIES)
+        )
+        X = validated_rows(self, categories.coded(X), reset=True)
         if stream is not None:
             self.feature_names_in_ = np.array(stream.names, dtype=object)
         given = not isinstance(self.sigma, str)
@@ -366,14 +386,15 @@ class MinimumVolumeSet(InferenceEstimator):
         of_paper, n_rows = self.calibration == "paper", len(X) if surveyed is None else surveyed.n_rows
         if by is not None and of_paper:
             raise ValueError('by is not part of the rule of the paper: use calibration="split", "conformal" or "pac".')
+        constants = ConstantColumns.of(seen)
+        layout = categories.layout if categories else ColumnLayout(X.shape[1])
+        X = categories.encoded(X)
         rule = self._splitting(X, n_rows, groups)
         guarantee = self._guarantee(rule, n_rows)
         if surveyed is None:
-            constants = ConstantColumns.of(X)
             rows, reserved = self._reserve(X, rule, guarantee, rng)
             table = X[rows]
         else:
-            constants = ConstantColumns.between(surveyed.lowest, surveyed.highest)
             rows, table = np.arange(len(X)), X
         splits = limited(rule.splits(rows, rng), len(rows), self._max_train(n_rows), rng)
         trained = trained_rows(splits, len(rows))
@@ -382,17 +403,18 @@ class MinimumVolumeSet(InferenceEstimator):
         masses = mass_grid(self.mass, self.mass_margin, self.n_masses)
         with progress_line(self.verbose) as line, thread_map(self.n_jobs) as run:
             # Fig. 3: for every bandwidth and split the dual and the offsets; the mass-volume curves; σ_opt.
-            search = self._search(training, parts, masses, _rows_per_parameter(rule, guarantee), rng, run)
+            search = self._search(training, layout, parts, masses, _rows_per_parameter(rule, guarantee), rng, run)
             # Fig. 3, last line: F^B at σ_opt, each split in its own metric, more precise than in the search.
             sigma, metrics = search.best.sigma, search.split_metrics(parts)
             duals = search.solve_splits(parts, metrics)
             weights = split_weights(duals, equal=of_paper)
             precision: Precision = "mixed" if search.training_samples_are_small else "double"
             function = aggregate(training, duals, weights, sigma, metrics, precision=precision)
+            score = CategoryExpansion(categories, function) if categories else function
             # The offsets of all masses at once, from the scores of rows that trained nothing.
             ordered = True if self.time_order else None
             if surveyed is not None:
-                calibration = Calibration.from_stream(streamed_scores(function, surveyed, run, line), guarantee)
+                calibration = Calibration.from_stream(streamed_scores(score, surveyed, run, line), guarantee)
             elif guarantee.reserves_rows:
                 row_scores = reserved_scores(function, X, reserved, run, line)
                 alike, calibrated = None if groups is None else groups[reserved], reserved
@@ -416,7 +438,7 @@ class MinimumVolumeSet(InferenceEstimator):
             sample_scores = function(search.sample.points, run)
         report = SolveReport.of(duals)
         self.sets_ = FittedSets(
-            score=function,
+            score=score,
             mass=self.mass,
             masses=masses,
             calibration=calibration,
@@ -439,6 +461,7 @@ class MinimumVolumeSet(InferenceEstimator):
     def _search(
         self,
         X: NDArray[np.float64],
+        layout: ColumnLayout,
         splits: Sequence[Split],
         masses: NDArray[np.float64],
         rows_per_parameter: float,
@@ -451,14 +474,17 @@ class MinimumVolumeSet(InferenceEstimator):
             splits = splits[:_SEARCH_SPLITS]
         nus = (self.nu,) if not isinstance(self.nu, str) else _NUS if automatic and len(X) >= _NU_ROWS else _NUS[:1]
         solver = Solver(nus[0], self.tol, self.max_iter)
-        metric, widest = self._choose_metric(X, splits, masses, solver, rng, run)
+        numbers = X[:, : layout.n_numeric]
+        metric, widest = self._choose_metric(numbers, splits, masses, solver, rng, run)
+        if layout.sizes:  # distances, and with them bandwidths, grow with the root of the number of columns
+            widest *= np.sqrt(len(layout.varying(X)) / np.count_nonzero(np.ptp(numbers, axis=0)))
 
         def searched(metric: MetricName | None, widest: float) -> BandwidthSearch:
             search = BandwidthSearch(
                 X,
                 splits,
                 masses,
-                VolumeSampler(self.volume_method, X, self.n_volume_points, rng),
+                VolumeSampler(self.volume_method, X, self.n_volume_points, rng, layout=layout),
                 solver,
                 self.selection,
                 run,
@@ -467,6 +493,7 @@ class MinimumVolumeSet(InferenceEstimator):
                 metric=metric,
                 larger_nus=nus[1:],
                 rows_per_parameter=rows_per_parameter,
+                layout=layout,
             )
             sigmas = bandwidth_grid(search.mapped, rng, widest) if automatic else candidate_sigmas(self.sigma)
             search.search(sigmas, extensible=automatic)
@@ -476,7 +503,7 @@ class MinimumVolumeSet(InferenceEstimator):
         # A race on some columns at a time does not see everything: where volumes can be measured in all of them, the
         # winner must win there, too.
         raced = bool(self.metric_comparison_) and metric != _METRICS[0]
-        if raced and X.shape[1] > ALL_COLUMNS and not search.sample_is_too_small:
+        if raced and layout.n_numeric > ALL_COLUMNS and not search.sample_is_too_small:
             first = searched(_METRICS[0], np.inf)
             if not first.sample_is_too_small and first.penalised_log_volume <= search.penalised_log_volume:
                 search = first
@@ -578,11 +605,21 @@ class MinimumVolumeSet(InferenceEstimator):
     @property
     def column_scales_(self) -> NDArray[np.float64]:
         """Unit of distance of each column in the metric."""
-        return self._function.units
+        units = self._function.units[np.newaxis]
+        return np.asarray(self._categories.folded(units, lambda block: block[:, 0])[0])
+
+    @property
+    def categories_(self) -> dict[Any, list[str]]:
+        """The values of each category column."""
+        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        return {
+            names[j]: list(values) for j, values in zip(self._categories.indices, self._categories.values, strict=True)
+        }
 
     @property
     def _function(self) -> KernelExpansion | MetricExpansion:
-        return cast(KernelExpansion | MetricExpansion, self.sets_.score)
+        score = self.sets_.score
+        return cast(KernelExpansion | MetricExpansion, getattr(score, "function", score))
 
     def explain(self, X: Any) -> NDArray[np.float64]:
         r"""How far each feature of each row is from the normal rows around it.
@@ -605,8 +642,10 @@ class MinimumVolumeSet(InferenceEstimator):
         -------
         contributions : ndarray of shape (n_samples, n_features)
             Positive where a value is higher than is normal around it, negative where it is lower; the largest in
-            absolute value contributes most. ``X - sigma_ * column_scales_ * contributions`` is what would be normal
-            near by, for each feature given the others. A column that never changed in the rows of the fit has no
+            absolute value contributes most. A category contributes the more, the rarer its value is among rows with
+            such numbers; always positively, and most if the value was not seen in the fit. For numbers,
+            ``X - sigma_ * column_scales_ * contributions`` is what would be normal near by, for each feature given the
+            others. A column that never changed in the rows of the fit has no
             bandwidth: its contribution is in units of the least change that counts, and as a rule the largest.
 
         Notes
@@ -632,11 +671,13 @@ class MinimumVolumeSet(InferenceEstimator):
         (1, True)
         """
         check_is_fitted(self, "sets_")
-        X = validated_rows(self, X, reset=False)
+        X, categories = self._rows(X), self._categories
         with thread_map(self.n_jobs) as run:
-            contributions = displacement(self._function, X, run)
+            encoded = displacement(self._function, categories.encoded(X), run)
+        contributions = categories.folded(encoded, lambda block: np.linalg.norm(block, axis=1))
         constants = self.sets_.constants
         contributions[:, constants.indices] = constants.changes(X) / constants.tolerances
+        contributions[:, categories.indices] += np.where(categories.unseen(X), _UNSEEN, 0.0)
         return contributions
 
 

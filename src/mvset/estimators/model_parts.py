@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mvset.calibration.fitted_sets import FittedSets
 from mvset.estimators.base import SetEstimator
 from mvset.estimators.minimum_volume_set import MinimumVolumeSet
+from mvset.svm.category_expansion import CategoryExpansion
 
 Array = NDArray[np.float64]
 
@@ -70,6 +71,12 @@ class ModelParts:
         """The nested sets."""
         return self.estimator.sets_  # type: ignore[no-any-return]
 
+    @property
+    def category_values(self) -> dict[str, list[str]]:
+        """The values of each category column, whose places in the list are the codes that arrays have."""
+        columns = self.estimator._categories
+        return {self.feature_names[j]: values for j, values in zip(columns.indices, columns.values, strict=True)}
+
     def prepared(self, X: Any) -> Any:
         """Rows as the nested sets take them."""
         if self.before is None:
@@ -117,7 +124,12 @@ def _prepared_names(before: sklearn_pipeline.Pipeline, names: list[str], n_colum
 
 
 def _without_names(step: Any) -> Any:
-    """A shallow copy of a fitted step that knows no feature names."""
+    """A shallow copy of a fitted step that knows no feature names, and takes categories as codes."""
     nameless = copy.copy(step)
     vars(nameless).pop("feature_names_in_", None)
+    sets = getattr(step, "sets_", None)
+    if isinstance(sets, FittedSets) and isinstance(sets.score, CategoryExpansion):
+        nameless.sets_ = replace(
+            sets, score=replace(sets.score, categories=replace(sets.score.categories, by_code=True))
+        )
     return nameless

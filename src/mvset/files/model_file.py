@@ -40,6 +40,8 @@ _TRUSTED = [
     "mvset.inference.monitor.Bets",
     "mvset.inference.monitor.DriftMonitor",
     "mvset.metrics.detectors.InputFormat",
+    "mvset.categories.Categories",
+    "mvset.svm.category_expansion.CategoryExpansion",
     "mvset.svm.expansion.KernelExpansion",
     "mvset.svm.metric.Metric",
     "mvset.svm.metric_expansion.MetricExpansion",

@@ -77,6 +77,11 @@ def to_onnx(model: Any, *, dtype: DTypeLike = np.float64) -> ModelProto:
         raise ValueError(f"dtype must be numpy.float32 or numpy.float64; got {dtype!r}.")
     fitted = ModelParts.of_minimum_volume_set(model)
     sets, names, graph = fitted.sets, fitted.feature_names, _Graph()
+    if fitted.category_values:
+        raise TypeError(
+            f"ONNX export takes numbers only, and {', '.join(map(repr, fitted.category_values))} hold categories. Fit "
+            "without them, or to numbers that stand for them."
+        )
     x = graph.add("Cast", "X", to=TensorProto.DOUBLE)
     if fitted.before is not None:
         x = graph.append(_scaling(fitted.before, len(names)), x)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.covariance import ledoit_wolf_shrinkage
 
+from mvset.column_layout import ColumnLayout
 from mvset.values import ArrayValue, checked_array
 
 Array = NDArray[np.float64]
@@ -45,8 +46,11 @@ class Metric(ArrayValue):
             raise ValueError(f"{owner}.mixing must be empty or of shape {(n_columns, n_columns)}.")
 
     @classmethod
-    def fitted(cls, name: MetricName, X: Array, deviations: Array) -> Metric:
-        """The metric of a name, fitted to rows.
+    def fitted(cls, name: MetricName, X: Array, deviations: Array, layout: ColumnLayout | None = None) -> Metric:
+        """The metric of a name, fitted to rows, which are encoded as `layout` says.
+
+        A category column counts as much as a numeric one: whatever the metric, the mean squared distance of two rows in
+        it is that of two rows in a column of unit variance.
 
         Values far outside the quartiles count as if they were nearer: one outlier must not set the scale of a split,
         and make it another than that of the splits which hold the outlier out.
@@ -54,6 +58,18 @@ class Metric(ArrayValue):
         `deviations` are standard deviations to use for columns in which these rows do not vary; where they are zero as
         well the column is left as it is.
         """
+        if layout is not None and layout.sizes:
+            n = layout.n_numeric
+            numeric = cls.fitted(name, X[:, :n], deviations[:n])
+            code_scales = [
+                np.full(block.stop - block.start, _code_scale(X[:, block].var(axis=0), deviations[block] ** 2))
+                for block in layout.blocks
+            ]
+            mixing = numeric.mixing
+            if len(mixing):
+                mixing = np.eye(X.shape[1])
+                mixing[:n, :n] = numeric.mixing
+            return cls(np.concatenate([numeric.scales, *code_scales]), mixing)
         lowest, low, high, highest = (np.quantile(X, share, axis=0) for share in (0.01, 0.25, 0.75, 0.99))
         quartile_ranges = high - low
         ranges = np.where(quartile_ranges > 0, quartile_ranges, highest - lowest)  # of columns that are mostly constant
@@ -80,8 +96,7 @@ class Metric(ArrayValue):
     @property
     def n_parameters(self) -> int:
         """Number of scales and correlations."""
-        n_columns = len(self.scales)
-        return n_columns + (n_columns * (n_columns - 1) // 2 if len(self.mixing) else 0)
+        return len(self.scales) + int(np.count_nonzero(np.triu(self.mixing, 1)))
 
     @property
     def conditional_scales(self) -> Array:
@@ -93,6 +108,14 @@ class Metric(ArrayValue):
     def gradient(self, mapped: Array) -> Array:
         """Gradients with respect to the columns of X, from those with respect to mapped ones."""
         return np.asarray((mapped @ self.mixing.T if len(self.mixing) else mapped) / self.scales)
+
+
+def _code_scale(*variances: Array) -> float:
+    """Scale of the codes of a category column, from their variances in some rows, or else in others.
+
+    Scaled, the variances sum to one. Before, their sum is the probability that two rows differ.
+    """
+    return next((float(np.sqrt(each.sum())) for each in variances if each.any()), 1.0)
 
 
 def _shrunk_correlation(standardised: Array, varying: NDArray[np.bool_]) -> Array:

@@ -6,14 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import qmc
 
+from mvset.volume.cells import CellSampler, with_cells
 from mvset.volume.measure import VolumeSample
 
 _SOBOL_DIMENSIONS = 8  # in more, Sobol points estimate the volume of a set no better than random ones
 _REPLICATES = 4  # at least: fewer give no usable standard error, more would be too short to be evenly spread
 
 
-def draw_box_sample(X: NDArray[np.float64], n_points: int, rng: np.random.RandomState) -> VolumeSample:
-    """Draw at least `n_points` uniform points in the box around the rows.
+def draw_box_sample(
+    X: NDArray[np.float64], n_points: int, rng: np.random.RandomState, cells: CellSampler | None = None
+) -> VolumeSample:
+    """Draw at least `n_points` uniform points in the box around the rows; `cells` draws their categories, if any.
 
     Paper: Section II-C. The same points serve every bandwidth and mass of a fit, so that areas differ by the sets and
     not by the draw. Difference: with few columns the points are scrambled Sobol sequences, which are more evenly
@@ -33,4 +36,5 @@ def draw_box_sample(X: NDArray[np.float64], n_points: int, rng: np.random.Random
     points = np.repeat(low[np.newaxis], len(unit), axis=0)
     points[:, varying] += extent[varying] * unit
     log_weight = np.log(extent[varying]).sum() - np.log(len(unit))
-    return VolumeSample(points, np.full(len(unit), log_weight), n_replicates, "box")
+    rows, log_probability = with_cells(points, cells)
+    return VolumeSample(rows, log_weight - log_probability, n_replicates, "box")

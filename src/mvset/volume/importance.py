@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from mvset.volume.cells import CellSampler, with_cells
 from mvset.volume.measure import VolumeSample
 from mvset.volume.proposal import N_SCALES, Proposal, geometric_scales, shrunk_covariance
 from mvset.volume.shapes import Balls, Box, Ellipsoid, Shape
@@ -41,10 +42,12 @@ class ImportanceSampler:
     rounds draw points, find which of them lie in the target, and move weights and shapes towards the uniform
     distribution on the target. The sample is then a fresh draw from the adapted mixture, so that volumes are unbiased.
     Standard errors ignore regions that the adaptation never discovered; the defensive components make them unlikely.
+    `X` has the numeric columns; `cells` draws the others, if there are any.
     """
 
-    def __init__(self, X: Array, rng: np.random.RandomState) -> None:
+    def __init__(self, X: Array, rng: np.random.RandomState, cells: CellSampler | None = None) -> None:
         self._rng = rng
+        self._cells = cells
         self._varying = np.ptp(X, axis=0) > 0
         self._centre = np.where(self._varying, X.mean(axis=0), X[0])  # exact where constant
         self._units = X[:, self._varying].std(axis=0)
@@ -68,18 +71,21 @@ class ImportanceSampler:
         log_density = proposal.log_density(proposal.coverages(points))
         log_weights = np.log(self._units).sum() - np.log(n_points) - log_density
         log_weights[~self._in_domain(points)] = -np.inf
-        return VolumeSample(self._to_rows(points), log_weights, n_points, "importance")
+        rows, log_probability = self._to_rows(points)
+        return VolumeSample(rows, log_weights - log_probability, n_points, "importance")
 
     def _adapt(self, n_points: int, target: Membership, *, refit: bool) -> None:
         """One adaptation round: move the proposal towards the uniform distribution on the target."""
         proposal = self._proposal
         points = proposal.draw(n_points, self._rng)
         points = points[self._in_domain(points)]
-        points = points[target(self._to_rows(points))]
+        rows, log_probability = self._to_rows(points)
+        hit = target(rows)
+        points, log_probability = points[hit], log_probability[hit]
         if len(points) < _MIN_HITS:
             return
         coverages = proposal.coverages(points)
-        log_density = proposal.log_density(coverages)
+        log_density = proposal.log_density(coverages) + log_probability
         target_weights = np.exp(log_density.min() - log_density)
         target_weights /= target_weights.sum()
         proposal = proposal.reweighted(coverages, target_weights)
@@ -92,11 +98,11 @@ class ImportanceSampler:
     def _in_domain(self, points: Array) -> NDArray[np.bool_]:
         return np.asarray(self._box.gauge(points.T) <= _DOMAIN)
 
-    def _to_rows(self, points: Array) -> Array:
-        """Rows of X from points in the standardised varying columns."""
+    def _to_rows(self, points: Array) -> tuple[Array, Array]:
+        """Rows from points in the standardised varying columns, and the log probabilities of their cells."""
         rows = np.repeat(self._centre[np.newaxis], len(points), axis=0)
         rows[:, self._varying] += points * self._units
-        return rows
+        return with_cells(rows, self._cells)
 
 
 def _first_proposal(box: Box, rows: Array, units: Array, rng: np.random.RandomState) -> Proposal:

@@ -9,7 +9,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mvset.column_layout import ColumnLayout
 from mvset.volume.box import draw_box_sample
+from mvset.volume.cells import CellSampler
 from mvset.volume.importance import ImportanceSampler, Membership
 from mvset.volume.measure import VolumeSample, measure
 
@@ -24,7 +26,7 @@ _BOX_DIMENSIONS = 3  # up to here the box is well hit, and a Sobol point is as g
 
 
 class VolumeSampler:
-    """Draws volume samples around the rows of `X`.
+    """Draws volume samples around the rows of `X`, which are encoded as `layout` says, if it is given.
 
     The importance samplers are created at their first use and keep what they have learnt for later draws. Of several,
     each adapts by itself and draws its part of the points, so that the standard error includes what one of them may
@@ -38,21 +40,24 @@ class VolumeSampler:
         n_points: int,
         rng: np.random.RandomState,
         n_draws: int = 1,
+        layout: ColumnLayout | None = None,
     ) -> None:
         if method not in VOLUME_METHODS:
             raise ValueError(f"The way to draw sample points must be one of {sorted(VOLUME_METHODS)}; got {method!r}.")
         if not isinstance(n_points, Integral) or n_points < 1:
             raise ValueError(f"The number of sample points must be a positive integer; got {n_points!r}.")
         self.method: VolumeMethod = method
-        self.X: NDArray[np.float64] = X
+        layout = layout or ColumnLayout(X.shape[1])
+        self.X: NDArray[np.float64] = X[:, : layout.n_numeric]
+        self._cells: CellSampler | None = CellSampler(X, layout, rng) if layout.sizes else None
         self.n_points: int = int(n_points)
         self.rng: np.random.RandomState = rng
         self.n_draws: int = n_draws
-        self.adaptive: bool = method == "importance" or (method == "auto" and X.shape[1] > _BOX_DIMENSIONS)
+        self.adaptive: bool = method == "importance" or (method == "auto" and self.X.shape[1] > _BOX_DIMENSIONS)
 
     @cached_property
     def _importance_samplers(self) -> list[ImportanceSampler]:
-        return [ImportanceSampler(self.X, self.rng) for _ in range(self.n_draws)]
+        return [ImportanceSampler(self.X, self.rng, self._cells) for _ in range(self.n_draws)]
 
     def draw(self, target: Membership, share: float = 1.0, *, give_up: bool = False) -> VolumeSample:
         """Draw a sample that measures `target` and sets like it, with the fraction `share` of the points.
@@ -64,7 +69,7 @@ class VolumeSampler:
         """
         n_points = max(1, int(share * self.n_points))
         if not self.adaptive:
-            sample = draw_box_sample(self.X, n_points, self.rng)
+            sample = draw_box_sample(self.X, n_points, self.rng, self._cells)
             if self.method == "box" or effective_sample_size(sample, target) >= SUFFICIENT:
                 return sample
         max_points = _MAX_FACTOR * n_points if self.method == "auto" and share == 1.0 else n_points
