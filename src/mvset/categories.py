@@ -17,6 +17,7 @@ Array = NDArray[np.float64]
 
 MAX_VALUES = 256  # of a category column: more are names or free text
 _ROWS_PER_VALUE = 2  # at least, on average
+MISSING = "(missing)"  # the value of rows without one, if that is allowed
 UNSEEN = -1.0  # stands for a value that is not in the rows of the fit
 
 
@@ -48,8 +49,11 @@ class Categories(ArrayValue):
         return bool(self.values)
 
     @classmethod
-    def of(cls, X: Any, named: Any) -> Categories:
-        """The category columns of a table: those named, or those of text if `named` is "from_dtype"."""
+    def of(cls, X: Any, named: Any, *, missing: bool = False) -> Categories:
+        """The category columns of a table: those named, or those of text if `named` is "from_dtype".
+
+        With `missing`, a missing value is a category, too.
+        """
         columns = _columns_named(X, named)
         if not columns:
             return NO_CATEGORIES
@@ -58,9 +62,12 @@ class Categories(ArrayValue):
             raise ValueError("All columns of X are categories: at least one numeric column is needed for a volume.")
         values = []
         for column in columns:
-            counted = sorted({label_text(value) for value in _column(X, column) if not is_missing(value)}, key=_order)
-            check_category(_name(X, column), counted, n_rows)
-            values.append(counted)
+            column_values = _column(X, column)
+            found = {label_text(value) for value in column_values if not is_missing(value)}
+            check_category(_name(X, column), sorted(found), n_rows)
+            if missing and any(is_missing(value) for value in column_values):
+                found.add(MISSING)
+            values.append(sorted(found, key=_order))
         return cls(np.array(columns, dtype=np.float64), values, n_columns)
 
     @property
@@ -134,13 +141,17 @@ def check_category(name: str, values: Sequence[str], n_rows: int) -> None:
 
 
 def codes_of(column: Any, values: Sequence[str]) -> Array:
-    """Codes of the values of a column: NaN for missing ones, and `UNSEEN` for those that are not among `values`."""
+    """Codes of the values of a column: `UNSEEN` for those that are not among `values`.
+
+    A missing value is NaN, unless `MISSING` is one of the values.
+    """
     by_text = {value: float(code) for code, value in enumerate(values)}
+    missing = by_text.get(MISSING, np.nan)
     known: dict[Any, float] = {}  # text is made once for each value
 
     def code(value: Any) -> float:
         if value not in known:
-            known[value] = np.nan if is_missing(value) else by_text.get(label_text(value), UNSEEN)
+            known[value] = missing if is_missing(value) else by_text.get(label_text(value), UNSEEN)
         return known[value]
 
     return np.array([code(value) for value in column], dtype=np.float64)

@@ -57,6 +57,7 @@ class DatasetRows:
 
     dataset: Any
     schema: Any = None  # of the whole dataset
+    missing: bool = False  # whether values may be missing
 
     @property
     def names(self) -> list[str]:
@@ -77,7 +78,8 @@ class DatasetRows:
         if not getattr(self.dataset, "files", None) or getattr(self.dataset, "_scan_options", None):
             return []
         fragments = [part for each in self.dataset.get_fragments() for part in _divided(each)]
-        return numbered([DatasetRows(each, self.dataset.schema) for each in fragments], run(_n_rows, fragments))
+        streams = [DatasetRows(each, self.dataset.schema, self.missing) for each in fragments]
+        return numbered(streams, run(_n_rows, fragments))
 
     def check(self, rows: Array, lowest: Array, highest: Array) -> None:
         """Nothing is known beyond the values."""
@@ -95,8 +97,10 @@ def numbered(streams: Sequence[RowStream], counts: Iterable[int]) -> list[Part]:
 class SpooledRows:
     """A stream that can be read only once, kept in a temporary file."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: Any, *, missing: bool = False) -> None:
         import pyarrow as pa
+
+        self.missing = missing
 
         reader = pa.RecordBatchReader.from_stream(stream)
         _reject_other_types(reader.schema)
@@ -122,16 +126,19 @@ class SpooledRows:
             yield values.reshape(-1, width)
 
 
-def row_stream(X: Any) -> RowStream | None:
-    """X as a table to be read in batches, if it is one: a dataset of pyarrow, or an Arrow stream without an array."""
+def row_stream(X: Any, *, missing: bool = False) -> RowStream | None:
+    """X as a table to be read in batches, if it is one: a dataset of pyarrow, or an Arrow stream without an array.
+
+    `missing` says that values may be missing.
+    """
     if hasattr(X, "__array__"):  # it is in memory
         return None
     if isinstance(X, RowStream):
         return X
     if hasattr(X, "to_batches") and hasattr(X, "count_rows"):
         _reject_other_types(_schema(X))
-        return DatasetRows(X)
-    return SpooledRows(X) if hasattr(X, "__arrow_c_stream__") else None
+        return DatasetRows(X, missing=missing)
+    return SpooledRows(X, missing=missing) if hasattr(X, "__arrow_c_stream__") else None
 
 
 def _divided(fragment: Any) -> list[Any]:

@@ -22,7 +22,7 @@ _BATCH_ROWS = 65_536
 def all_rows(stream: RowStream) -> Array:
     """The whole table."""
     rows = np.concatenate([np.empty((0, len(stream.names))), *(batch for batch, _ in _checked(stream))])
-    lowest, highest = rows.min(axis=0, initial=np.inf), rows.max(axis=0, initial=-np.inf)
+    lowest, highest = np.fmin.reduce(rows, axis=0, initial=np.inf), np.fmax.reduce(rows, axis=0, initial=-np.inf)
     _check_table(stream, len(rows), rows, lowest, highest)
     return rows
 
@@ -84,7 +84,7 @@ def _survey_rows(
         n_rows = start + len(rows)
         on_rows(n_rows)
         if len(rows):
-            lowest, highest = np.minimum(lowest, rows.min(axis=0)), np.maximum(highest, rows.max(axis=0))
+            lowest, highest = np.fmin(lowest, np.fmin.reduce(rows)), np.fmax(highest, np.fmax.reduce(rows))
             sample.add(np.column_stack([rows, np.arange(start, n_rows, dtype=np.float64)]))
     return n_rows, lowest, highest, sample
 
@@ -112,7 +112,7 @@ def _survey_part(part: Part, numbers: Array) -> tuple[Array, Array, Array]:
     lowest, highest, drawn = np.full(width, np.inf), np.full(width, -np.inf), [np.empty((0, width))]
     for rows, start in _part_batches(part):
         if len(rows):
-            lowest, highest = np.minimum(lowest, rows.min(axis=0)), np.maximum(highest, rows.max(axis=0))
+            lowest, highest = np.fmin(lowest, np.fmin.reduce(rows)), np.fmax(highest, np.fmax.reduce(rows))
         first, last = np.searchsorted(numbers, [start, start + len(rows)])
         drawn.append(rows[numbers[first:last].astype(np.intp) - start])
     return lowest, highest, np.concatenate(drawn)
@@ -158,14 +158,16 @@ def chosen(X: Array, numbers: NDArray[np.intp]) -> Iterator[Array]:
 
 
 def _checked(stream: RowStream, start: int = 0) -> Iterator[tuple[Array, int]]:
-    """Batches and the number of rows before each; fails at values that are no numbers."""
+    """Batches and the number of rows before each; fails at values that are no numbers, or missing without leave."""
+    missing = getattr(stream, "missing", False)
     for rows in stream.batches():
-        finite = np.isfinite(rows)
+        finite = ~np.isinf(rows) if missing else np.isfinite(rows)
         if not finite.all():
             columns = named_columns(stream.names, np.flatnonzero(~finite.all(axis=0)))
+            what, n_rows = "infinity" if missing else "NaN or infinity", int((~finite.all(axis=1)).sum())
             raise ValueError(
-                f"Input X contains NaN or infinity in {columns} ({int((~finite.all(axis=1)).sum())} of rows "
-                f"{start} to {start + len(rows) - 1}). Drop these rows, or impute them."
+                f"Input X contains {what} in {columns} ({n_rows} of rows {start} to {start + len(rows) - 1}). Drop "
+                "these rows, or impute them."
             )
         yield rows, start
         start += len(rows)

@@ -21,8 +21,8 @@ _DATES = (np.datetime64, np.timedelta64, date, time, timedelta)
 _TEXT = (str, bytes)
 
 
-def validated_rows(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.float64]:
-    """Rows as a float64 array in C order; errors name the columns at fault."""
+def validated_rows(estimator: Any, X: Any, *, reset: bool, missing: bool = False) -> NDArray[np.float64]:
+    """Rows as a float64 array in C order; errors name the columns at fault. `missing` allows NaN."""
     reject_non_numeric(X)
     array: NDArray[np.float64] = validate_data(
         estimator,
@@ -35,11 +35,11 @@ def validated_rows(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.float64
     )
     if get_config()["assume_finite"]:
         return array
-    finite = np.isfinite(array)
+    finite = ~np.isinf(array) if missing else np.isfinite(array)
     if not finite.all():
         columns = np.flatnonzero(~finite.all(axis=0))
         raise ValueError(
-            f"Input X contains NaN or infinity in {_named(estimator, columns)} "
+            f"Input X contains {'' if missing else 'NaN or '}infinity in {_named(estimator, columns)} "
             f"({int((~finite.all(axis=1)).sum())} of {len(array)} rows). Drop these rows, or impute them, "
             "e.g. with sklearn.impute.SimpleImputer."
         )

@@ -13,8 +13,9 @@ from mvset.bandwidth.curves import mass_grid
 from mvset.calibration.calibration import Calibration
 from mvset.calibration.constant_columns import ConstantColumns
 from mvset.calibration.fitted_sets import FittedSets, ScoreFunction
-from mvset.categories import NO_CATEGORIES, Categories
 from mvset.parallel import thread_map
+from mvset.row_encoding import RowEncoding
+from mvset.svm.table_score import TableScore
 from mvset.validation import validated_rows
 from mvset.volume.measure import VolumeEstimate
 from mvset.volume.reliability import warn_if_unreliable
@@ -30,6 +31,7 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
 
     mass: float
     n_jobs: int | None
+    n_features_in_: int
     sets_: FittedSets
 
     @property
@@ -76,13 +78,16 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
             return np.asarray(self.sets_.scores(X, run))
 
     @property
-    def _categories(self) -> Categories:
-        """The category columns, if there are any."""
-        return getattr(self.sets_.score, "categories", NO_CATEGORIES)
+    def _encoding(self) -> RowEncoding:
+        """The category columns and how missing values are filled."""
+        score = self.sets_.score
+        return score.encoding if isinstance(score, TableScore) else RowEncoding(self.n_features_in_)
 
     def _rows(self, X: Any) -> NDArray[np.float64]:
         """Rows as numbers, with codes in place of categories."""
-        return validated_rows(self, self._categories.coded(X, getattr(self, "feature_names_in_", None)), reset=False)
+        encoding = self._encoding
+        coded = encoding.coded(X, getattr(self, "feature_names_in_", None))
+        return validated_rows(self, coded, reset=False, missing=encoding.imputation is not None)
 
     def decision_function(self, X: Any, mass: float | None = None, *, by: Any = None) -> NDArray[np.float64]:
         """Score minus offset: negative outside the set.

@@ -51,16 +51,18 @@ from mvset.categories import NO_CATEGORIES, Categories
 from mvset.column_layout import ColumnLayout
 from mvset.estimators.inference_estimator import InferenceEstimator
 from mvset.explanation import displacement
+from mvset.imputation import Imputation
 from mvset.parallel import Map, cluster_map, thread_map
 from mvset.progress import Verbosity, progress_line
+from mvset.row_encoding import RowEncoding
 from mvset.row_stream import RowStream, row_stream
 from mvset.row_survey import Survey, all_rows, survey
-from mvset.svm.category_expansion import CategoryExpansion
 from mvset.svm.convergence import SolveReport, warn_if_unconverged
 from mvset.svm.dual import Solver
 from mvset.svm.expansion import KernelExpansion, Precision
 from mvset.svm.metric import METRICS, MetricName
 from mvset.svm.metric_expansion import MetricExpansion
+from mvset.svm.table_score import TableScore
 from mvset.validation import candidate_sigmas, check_extent, check_spread, checked_labels, validated_rows
 from mvset.volume.sampler import VOLUME_METHODS, VolumeMethod, VolumeSampler
 
@@ -113,6 +115,12 @@ class MinimumVolumeSet(InferenceEstimator):
         hold text or categories. Two rows with different values in such a column are as far apart as rows of a numeric
         column are in the mean; without a metric, by the root of two. A value that was not seen in the fit lies outside
         every set. Volumes are summed over all combinations of values. At least one numeric column is needed.
+    missing : {"error", "impute"}, default="error"
+        What happens to missing values, NaN. "impute" fills them, in the fit and later, with the mean over the five
+        nearest of up to a thousand rows of the fit. A column whose missing values are informative, because other
+        columns differ where they are missing, also enters as a category: present or missing. A missing category is a
+        value of its own, if the rows of the fit have it. The guarantees of "conformal" and "pac" do not account for the
+        imputation.
     splits : "auto", int or splitter of scikit-learn, default="auto"
         The splits whose models are averaged, or their number B. "auto" makes 50 up to 400 rows and fewer beyond, down
         to 10 from 2000 rows on; 20 again from 4000 to 20 000 rows, where each trains on few of them. The first ten
@@ -258,6 +266,7 @@ class MinimumVolumeSet(InferenceEstimator):
         "sigma": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither"), "array-like"],
         "metric": [StrOptions({"auto", *METRICS}), None],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+        "missing": [StrOptions({"error", "impute"})],
         "splits": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), HasMethods("split")],
         "test_size": [Interval(Real, 0, 1, closed="neither")],
         "max_train_samples": [StrOptions({"auto"}), Interval(Integral, 2, None, closed="left"), None],
@@ -285,6 +294,7 @@ class MinimumVolumeSet(InferenceEstimator):
         sigma: float | ArrayLike | Literal["auto"] = "auto",
         metric: Literal["auto"] | MetricName | None = "auto",
         categorical_features: Any = "from_dtype",
+        missing: Literal["error", "impute"] = "error",
         splits: Any = "auto",
         test_size: float = 0.2,
         max_train_samples: int | Literal["auto"] | None = "auto",
@@ -308,6 +318,7 @@ class MinimumVolumeSet(InferenceEstimator):
         self.sigma = sigma
         self.metric = metric
         self.categorical_features = categorical_features
+        self.missing = missing
         self.splits = splits
         self.test_size = test_size
         self.max_train_samples = max_train_samples
@@ -362,22 +373,26 @@ class MinimumVolumeSet(InferenceEstimator):
         0.3
         """
         rng = check_random_state(self.random_state)
-        stream, surveyed = row_stream(X), None
+        imputes = self.missing == "impute"
+        stream, surveyed = row_stream(X, missing=imputes), None
         if stream is not None:
             surveyed = self._survey(stream, rng, groups, by)
             X = all_rows(stream) if surveyed is None else surveyed.rows
             surveyed = None if surveyed is None or surveyed.is_complete else surveyed
-        categories = (
-            Categories.of(X, self.categorical_features)
-            if stream is None
-            else getattr(stream, "categories", NO_CATEGORIES)
-        )
-        X = validated_rows(self, categories.coded(X), reset=True)
+        if stream is None:
+            categories = Categories.of(X, self.categorical_features, missing=imputes)
+            X = categories.coded(X)
+        else:
+            categories = getattr(stream, "categories", NO_CATEGORIES)  # the rows have their codes
+        X = validated_rows(self, X, reset=True, missing=imputes)
         if stream is not None:
             self.feature_names_in_ = np.array(stream.names, dtype=object)
         given = not isinstance(self.sigma, str)
+        names = getattr(self, "feature_names_in_", None)
+        imputation = Imputation.fitted(X, categories, rng, names) if imputes else None
+        encoding = RowEncoding(X.shape[1], categories, imputation)
         # A column may vary in the table and not in the sample.
-        seen = X if surveyed is None else np.vstack([X, surveyed.lowest, surveyed.highest])
+        seen = encoding.completed(X if surveyed is None else np.vstack([X, surveyed.lowest, surveyed.highest]))
         check_spread(self, seen, one_scale=self.metric is None or (self.metric == "auto" and given))
         groups, by = (
             None if each is None else checked_labels(each, len(X), name)
@@ -387,8 +402,7 @@ class MinimumVolumeSet(InferenceEstimator):
         if by is not None and of_paper:
             raise ValueError('by is not part of the rule of the paper: use calibration="split", "conformal" or "pac".')
         constants = ConstantColumns.of(seen)
-        layout = categories.layout if categories else ColumnLayout(X.shape[1])
-        X = categories.encoded(X)
+        X, layout = encoding.encoded(X), encoding.layout
         rule = self._splitting(X, n_rows, groups)
         guarantee = self._guarantee(rule, n_rows)
         if surveyed is None:
@@ -410,7 +424,7 @@ class MinimumVolumeSet(InferenceEstimator):
             weights = split_weights(duals, equal=of_paper)
             precision: Precision = "mixed" if search.training_samples_are_small else "double"
             function = aggregate(training, duals, weights, sigma, metrics, precision=precision)
-            score = CategoryExpansion(categories, function) if categories else function
+            score = TableScore(encoding, function) if encoding else function
             # The offsets of all masses at once, from the scores of rows that trained nothing.
             ordered = True if self.time_order else None
             if surveyed is not None:
@@ -605,21 +619,18 @@ class MinimumVolumeSet(InferenceEstimator):
     @property
     def column_scales_(self) -> NDArray[np.float64]:
         """Unit of distance of each column in the metric."""
-        units = self._function.units[np.newaxis]
-        return np.asarray(self._categories.folded(units, lambda block: block[:, 0])[0])
+        return self._encoding.units(self._function.units)
 
     @property
     def categories_(self) -> dict[Any, list[str]]:
         """The values of each category column."""
-        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
-        return {
-            names[j]: list(values) for j, values in zip(self._categories.indices, self._categories.values, strict=True)
-        }
+        names, categories = getattr(self, "feature_names_in_", range(self.n_features_in_)), self._encoding.categories
+        return {names[j]: list(values) for j, values in zip(categories.indices, categories.values, strict=True)}
 
     @property
     def _function(self) -> KernelExpansion | MetricExpansion:
         score = self.sets_.score
-        return cast(KernelExpansion | MetricExpansion, getattr(score, "function", score))
+        return cast(KernelExpansion | MetricExpansion, score.function if isinstance(score, TableScore) else score)
 
     def explain(self, X: Any) -> NDArray[np.float64]:
         r"""How far each feature of each row is from the normal rows around it.
@@ -671,13 +682,12 @@ class MinimumVolumeSet(InferenceEstimator):
         (1, True)
         """
         check_is_fitted(self, "sets_")
-        X, categories = self._rows(X), self._categories
+        X, encoding = self._rows(X), self._encoding
         with thread_map(self.n_jobs) as run:
-            encoded = displacement(self._function, categories.encoded(X), run)
-        contributions = categories.folded(encoded, lambda block: np.linalg.norm(block, axis=1))
+            contributions = encoding.by_column(displacement(self._function, encoding.encoded(X), run))
         constants = self.sets_.constants
         contributions[:, constants.indices] = constants.changes(X) / constants.tolerances
-        contributions[:, categories.indices] += np.where(categories.unseen(X), _UNSEEN, 0.0)
+        contributions[:, encoding.categories.indices] += np.where(encoding.categories.unseen(X), _UNSEEN, 0.0)
         return contributions
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mvset.calibration.fitted_sets import FittedSets
 from mvset.estimators.base import SetEstimator
 from mvset.estimators.minimum_volume_set import MinimumVolumeSet
-from mvset.svm.category_expansion import CategoryExpansion
+from mvset.svm.table_score import TableScore
 
 Array = NDArray[np.float64]
 
@@ -74,7 +74,7 @@ class ModelParts:
     @property
     def category_values(self) -> dict[str, list[str]]:
         """The values of each category column, whose places in the list are the codes that arrays have."""
-        columns = self.estimator._categories
+        columns = self.estimator._encoding.categories
         return {self.feature_names[j]: values for j, values in zip(columns.indices, columns.values, strict=True)}
 
     def prepared(self, X: Any) -> Any:
@@ -128,8 +128,8 @@ def _without_names(step: Any) -> Any:
     nameless = copy.copy(step)
     vars(nameless).pop("feature_names_in_", None)
     sets = getattr(step, "sets_", None)
-    if isinstance(sets, FittedSets) and isinstance(sets.score, CategoryExpansion):
-        nameless.sets_ = replace(
-            sets, score=replace(sets.score, categories=replace(sets.score.categories, by_code=True))
-        )
+    if isinstance(sets, FittedSets) and isinstance(sets.score, TableScore):
+        encoding = sets.score.encoding
+        by_code = replace(encoding, categories=replace(encoding.categories, by_code=True))
+        nameless.sets_ = replace(sets, score=replace(sets.score, encoding=by_code))
     return nameless

@@ -1,0 +1,79 @@
+"""Rows of a table as rows of numbers for the kernel: missing values are filled, categories become zeros and ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mvset.categories import Categories
+from mvset.column_layout import ColumnLayout
+from mvset.imputation import Imputation
+from mvset.values import ArrayValue
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class RowEncoding(ArrayValue):
+    """The category columns of a table with `n_columns`, and how missing values are filled, if they are.
+
+    Rows of the table have codes in place of categories, and NaN for missing values.
+    """
+
+    n_columns: int
+    categories: Categories = field(default_factory=Categories)
+    imputation: Imputation | None = None
+
+    def __post_init__(self) -> None:
+        """Check the parts, also of what a file holds."""
+        if not isinstance(self.categories, Categories) or not isinstance(self.imputation, Imputation | None):
+            raise ValueError(f"{type(self).__name__} has parts of the wrong type.")
+        widths = {self.n_columns}
+        widths |= {self.categories.n_columns} if self.categories else set()
+        widths |= {self.imputation.donors.shape[1]} if self.imputation is not None else set()
+        if len(widths) > 1:
+            raise ValueError(f"{type(self).__name__} has parts of different sizes.")
+
+    def __bool__(self) -> bool:
+        return bool(self.categories) or self.imputation is not None
+
+    @property
+    def layout(self) -> ColumnLayout:
+        """Where the columns are in encoded rows."""
+        return self._completed_categories.layout if self._completed_categories else ColumnLayout(self.n_columns)
+
+    def coded(self, X: Any, names: Any = None) -> Any:
+        """A table with codes in place of categories; `names` are those of the columns of the fit."""
+        return self.categories.coded(X, names)
+
+    def completed(self, X: Array) -> Array:
+        """Rows of the table without missing values."""
+        return X if self.imputation is None else self.imputation.completed(X)[:, : self.n_columns]
+
+    def encoded(self, X: Array) -> Array:
+        """Rows as the kernel takes them."""
+        return self._completed_categories.encoded(X if self.imputation is None else self.imputation.completed(X))
+
+    def by_column(self, encoded: Array) -> Array:
+        """One value per column of the table from those of encoded columns: a block has its length."""
+        folded = self._completed_categories.folded(encoded, lambda block: np.linalg.norm(block, axis=1))
+        columns = folded[:, : self.n_columns]
+        if self.imputation is not None:  # an indicator belongs to its column
+            for k, j in enumerate(self.imputation.indicators.astype(np.intp)):
+                columns[:, j] += np.where(columns[:, j] < 0, -1.0, 1.0) * folded[:, self.n_columns + k]
+        return columns
+
+    def units(self, encoded: Array) -> Array:
+        """The unit of distance of each column of the table from those of encoded columns."""
+        return self._completed_categories.folded(encoded[np.newaxis], lambda block: block[:, 0])[0, : self.n_columns]
+
+    @cached_property
+    def _completed_categories(self) -> Categories:
+        """The category columns of completed rows: those of the table, and indicators of missing values."""
+        if self.imputation is None:
+            return self.categories
+        return self.imputation.extended(self.categories, self.n_columns)
