@@ -36,15 +36,14 @@ def _checked_jobs(jobs: int) -> int:
     return jobs
 
 
-Tables = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="TABLE…",
-        help="Files: CSV and other text, Parquet, Feather, JSON, Excel, SQLite, also compressed; folders or patterns "
-        "of files; - for standard input; postgresql://… with --query.",
-        show_default=False,
-    ),
-]
+_TABLES = typer.Argument(
+    metavar="TABLE…",
+    help="Files: CSV and other text, Parquet, Feather, JSON, Excel, SQLite, also compressed; folders or patterns "
+    "of files; - for standard input; postgresql://… with --query.",
+    show_default=False,
+)
+Tables = Annotated[list[str], _TABLES]
+TablesOrNone = Annotated[list[str] | None, _TABLES]
 ModelFile = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A model file written by `mvset fit`.", show_default=False)
 ]
