@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,43 @@ COMMAND = str(Path(sys.executable).parent / "mvset")
 def test_version():
     done = subprocess.run([COMMAND, "--version"], capture_output=True, text=True, check=True)
     assert done.stdout == f"mvset {mvset.__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["fit", "--help"], ["score", "--help"]])
+def test_the_command_line_answers_without_loading_the_library(arguments):
+    code = (
+        "import sys, mvset_command\n"
+        f"sys.argv = ['mvset', *{arguments!r}]\n"
+        "try:\n    mvset_command.main()\n"
+        "except SystemExit as left:\n    assert not left.code\n"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'numba', 'pyarrow', 'joblib', 'matplotlib'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == "[]\n"
+    assert "mvset" in done.stdout
+
+
+def _completed(*words):
+    """What the shell is told when the last word is to be completed."""
+    environment = {"_MVSET_COMPLETE": "complete_bash", "COMP_WORDS": " ".join(words), "COMP_CWORD": f"{len(words) - 1}"}
+    done = subprocess.run([COMMAND], capture_output=True, text=True, env={**os.environ, **environment})
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+def test_shells_complete_commands_and_options():
+    assert _completed("mvset", "re") == ["report", "reproduce"]
+    assert _completed("mvset", "score", "--only") == ["--only-outside"]
+
+
+def test_completion_is_installed(tmp_path):
+    environment = {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    install = [COMMAND, "--install-completion", "bash"]
+    subprocess.run(install, capture_output=True, check=True, env={**os.environ, **environment})
+    (script,) = (tmp_path / ".bash_completions").iterdir()
+    assert str(script) in (tmp_path / ".bashrc").read_text()
+    assert "_MVSET_COMPLETE=complete_bash" in script.read_text()
 
 
 def test_help_names_the_commands():

@@ -183,8 +183,13 @@ def test_a_guarantee_that_needs_more_rows_is_refused(refused):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--mass", "1.5"), "must be strictly between 0 and 1, e.g. 0.95; got 1.5."),
-        (("--mass", "nan"), "must be strictly between 0 and 1, e.g. 0.95; got nan."),
+        *(
+            (
+                ("--mass", wrong),
+                f"strictly between 0 and 1, such as 0.95, or a percentage, such as 95 or 95%; got {wrong}.",
+            )
+            for wrong in ("0", "1", "100", "100%", "-5", "nan", "inf", "0,95", "most")
+        ),
         (("--jobs", "0"), "must be a number of threads, or -1 for all cores; got 0."),
         (("--calibration", "magic"), "'magic' is not one of 'split', 'conformal', 'pac'."),
         (("--max-rows", "1"), "Invalid value for '--max-rows'"),

@@ -249,7 +249,7 @@ def test_a_mass_that_cannot_be_guaranteed_is_refused(mvset, refused, folder):
         "200 calibration rows cannot guarantee mass=0.999 in 'pac' mode: it takes 2995. Fit with more rows, or ask for "
         "0.9851 at most."
     )
-    assert "must be strictly between 0 and 1" in refused("score", "pac.mvset", "t", "--mass", "1.5", code=2)
+    assert "must be strictly between 0 and 1" in refused("score", "pac.mvset", "t", "--mass", "150", code=2)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".feather", ".ndjson"])

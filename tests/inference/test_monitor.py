@@ -186,3 +186,21 @@ def test_a_batch_without_a_row_to_watch_changes_nothing_but_the_count():
     assert monitor.n_rows_ == 8
     monitor.update(np.arange(5.0))
     assert monitor._counts.sum() == counts.sum() + 1
+
+
+@pytest.mark.parametrize("reserved", [True, False])
+def test_a_monitor_goes_on_from_stored_arrays(reserved):
+    rng = np.random.default_rng(0)
+    calibration, batches = rng.normal(size=200), [rng.normal(size=30) for _ in range(80)]  # more than there are bets
+    whole, parts = (monitor_of(calibration, 0.01, 5, reserved) for _ in range(2))
+    for batch in batches:
+        whole.update(batch)
+        stored = parts.to_arrays()
+        parts = monitor_of(calibration, 0.01, 6, reserved)
+        parts.restore_arrays(stored)
+        parts.update(batch)
+    found, expected = parts.to_arrays(), whole.to_arrays()
+    assert found.keys() == expected.keys()
+    for name in found:
+        np.testing.assert_array_equal(found[name], expected[name])
+    assert parts.log_martingale_ == whole.log_martingale_ != 0.0

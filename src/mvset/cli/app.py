@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from mvset import __version__
 from mvset.cli.demo import demo_command
 from mvset.cli.export import export_command
 from mvset.cli.failures import EXIT_CODES
@@ -16,10 +15,10 @@ from mvset.cli.info import info_command
 from mvset.cli.report import report_command
 from mvset.cli.reproduce import reproduce_command
 from mvset.cli.score import score_command
+from mvset.version import __version__
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import typer
-from joblib import parallel_config
 
 from mvset.cli.failures import require_package
 
@@ -56,6 +55,7 @@ def cluster(address: str | None) -> Iterator[None]:
 def _dask(netloc: str) -> Iterator[None]:
     require_package("distributed", "cluster", "Clusters of Dask need one more package")
     from distributed import Client, KilledWorker
+    from joblib import parallel_config
     from joblib._dask import DaskDistributedBackend
 
     class Backend(DaskDistributedBackend):
@@ -99,6 +99,7 @@ def _dask(netloc: str) -> Iterator[None]:
 def _ray(address: str) -> Iterator[None]:
     require_package("ray", "ray", "Clusters of Ray need one more package")
     import ray
+    from joblib import parallel_config
     from ray.exceptions import RayActorError
     from ray.util.joblib import register_ray
 

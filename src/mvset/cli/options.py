@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,10 +14,20 @@ import typer
 from mvset.cli.failures import require_package
 
 
-def _checked_mass(mass: float | None) -> float | None:
-    if mass is not None and not 0.0 < mass < 1.0:
-        raise typer.BadParameter(f"must be strictly between 0 and 1, e.g. 0.95; got {mass:g}.")
-    return mass
+def _share(text: str | float) -> float:
+    """A mass as users write it: 0.95, 95% or 95."""
+    written = str(text).strip()
+    try:
+        number = Decimal(written.removesuffix("%").strip())
+    except InvalidOperation:
+        number = Decimal("NaN")
+    if written.endswith("%") or (number.is_finite() and number > 1):
+        number /= 100  # decimal: 99.9 % is 0.999, and not 0.9990000000000001
+    if not (number.is_finite() and 0 < number < 1):
+        raise typer.BadParameter(
+            f"must be strictly between 0 and 1, such as 0.95, or a percentage, such as 95 or 95%; got {written}."
+        )
+    return float(number)
 
 
 def _checked_jobs(jobs: int) -> int:
@@ -25,27 +36,31 @@ def _checked_jobs(jobs: int) -> int:
     return jobs
 
 
-Tables = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="TABLE…",
-        help="Files: CSV and other text, Parquet, Feather, JSON, Excel, SQLite, also compressed; folders or patterns "
-        "of files; - for standard input; postgresql://… with --query.",
-        show_default=False,
-    ),
-]
+_TABLES = typer.Argument(
+    metavar="TABLE…",
+    help="Files: CSV and other text, Parquet, Feather, JSON, Excel, SQLite, also compressed; folders or patterns "
+    "of files; - for standard input; postgresql://… with --query.",
+    show_default=False,
+)
+Tables = Annotated[list[str], _TABLES]
+TablesOrNone = Annotated[list[str] | None, _TABLES]
 ModelFile = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A model file written by `mvset fit`.", show_default=False)
 ]
 OtherMass = Annotated[
     float | None,
-    typer.Option(help="Use the nested set of this mass instead of the fitted one.", callback=_checked_mass),
+    typer.Option(
+        metavar="SHARE",
+        help="Use the nested set of this mass instead of the fitted one: 0.95, 95 or 95%.",
+        parser=_share,
+    ),
 ]
 Mass = Annotated[
     float,
     typer.Option(
-        help="Share of normal rows inside the set; new normal rows are flagged at a rate of 1 - mass.",
-        callback=_checked_mass,
+        metavar="SHARE",
+        help="Share of normal rows inside the set: 0.95, 95 or 95%. New normal rows are flagged at a rate of 1 - mass.",
+        parser=_share,
     ),
 ]
 Keep = Annotated[list[str] | None, typer.Option(metavar="NAMES", help="Columns to copy to the results, e.g. id,time.")]

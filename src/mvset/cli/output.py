@@ -21,6 +21,11 @@ def print_json(result: Mapping[str, Any]) -> None:
     typer.echo(json.dumps(finite(result), indent=2, default=str))  # ASCII: independent of the encoding of stdout
 
 
+def print_json_line(result: Mapping[str, Any]) -> None:
+    """Print one JSON object on a line of its own, at once: for programs that follow the output."""
+    typer.echo(json.dumps(finite(result), default=str))
+
+
 def print_pairs(pairs: Mapping[str, Any]) -> None:
     """Print one line per item: its name, then its value, aligned."""
     width = max(map(len, pairs))

@@ -17,7 +17,7 @@ from mvset.cli.options import (
     Keep,
     ModelFile,
     OtherMass,
-    Tables,
+    TablesOrNone,
     check_output_of_reader,
     load_fitted,
     open_tables,
@@ -37,6 +37,7 @@ from mvset.cli.reading import (
     Where,
     reading_options,
 )
+from mvset.cli.watch import OnAlarm, Once, OutDir, OutFormat, Settle, Watch, check_watch, watch_folder
 
 if TYPE_CHECKING:
     from mvset.summaries.survey import SurveyResult
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
 def score_command(
     model: ModelFile,
-    tables: Tables,
+    tables: TablesOrNone = None,
     out: Annotated[
         Path | None, typer.Option(help="File for the results, one line per row: .parquet, .csv, .feather or .ndjson.")
     ] = None,
@@ -65,6 +66,12 @@ def score_command(
     sheet: Sheet = None,
     query: Query = None,
     where: Where = None,
+    watch: Watch = None,
+    out_dir: OutDir = None,
+    out_format: OutFormat = None,
+    once: Once = False,
+    settle: Settle = None,
+    on_alarm: OnAlarm = None,
     as_json: AsJson = False,
 ) -> None:
     """Score every row of a table, and test whether the table still follows the distribution of the training table.
@@ -82,17 +89,24 @@ def score_command(
     - `mvset score model.mvset today.parquet --out alarms.csv --only-outside --keep id,time`
 
     - `mvset score model.mvset today.csv --json --fail-on-drift`
+
+    - `mvset score model.mvset --watch incoming --out-dir judged --on-alarm 'mail -s drift me@example.org'`
     """
-    if only_outside and out is None:
+    watching = check_watch(watch, tables, out, out_dir, out_format, once, settle, on_alarm, engine)
+    if only_outside and out is None and watching is None:
         raise typer.BadParameter("--only-outside restricts the rows that are written: name the file with --out.")
-    with exit_on_error(ValueError, on_interrupt="Nothing was written."):
+    with exit_on_error(ValueError, on_interrupt=watching.on_interrupt if watching else "Nothing was written."):
         from mvset.summaries.survey import Survey
         from mvset.tables.scoring import score_table
 
         fitted = load_fitted(model, jobs)
         remembered = getattr(fitted.estimator, "reading_", None)
         options = reading_options(format, separator, header, encoding, na, skip_rows, comment, sheet, query, remembered)
-        reader = open_tables(fitted, tables, keep or (), options, where)
+        if watching is not None:
+            open_table = partial(open_tables, fitted, keep=keep or (), options=options, where=where)
+            watch_folder(watching, model, fitted, mass, open_table, only_outside, fail_on_drift, as_json)
+            return
+        reader = open_tables(fitted, tables or (), keep or (), options, where)
         check_output_of_reader(out, reader, model)
         survey = Survey(fitted, mass or fitted.sets.mass, n_unusual=5, grouped=reader.by is not None)
         with cluster(engine), progress_bar(1.0) as bar:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -127,6 +128,29 @@ class DriftMonitor:
         self.n_batches_ += 1
         self.drifted_ = self.drifted_ or bool(log_martingale >= -np.log(self.false_alarm_rate))
         return self.drifted_
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """All that `update` changes, as arrays to store; the model and its calibration scores are not among them."""
+        _, keys, position, *_ = self._rng.get_state(legacy=True)
+        return {
+            "n_watched": np.array([self.n_rows_, self.n_batches_, self.drifted_], dtype=np.int64),
+            "log_martingale": np.array(self.log_martingale_),
+            "counts": self._counts,
+            "bet_starts": self._bets.starts,
+            "bet_log_capitals": self._bets.log_capitals,
+            "bet_histograms": self._bets.histograms,
+            "random_keys": np.asarray(keys),
+            "random_position": np.array(position),
+        }
+
+    def restore_arrays(self, stored: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from what `to_arrays` of a monitor of the same model returned."""
+        self.n_rows_, self.n_batches_, drifted = stored["n_watched"].tolist()
+        self.drifted_ = bool(drifted)
+        self.log_martingale_ = float(stored["log_martingale"])
+        self._counts = stored["counts"]
+        self._bets = Bets(stored["bet_starts"], stored["bet_log_capitals"], stored["bet_histograms"])
+        self._rng.set_state(("MT19937", stored["random_keys"], int(stored["random_position"])))
 
     def _p_values(self, scores: Array) -> tuple[Array, NDArray[np.intp]]:
         """Rank of each score among all before it, ties at random, as a share; and the counts with these scores."""

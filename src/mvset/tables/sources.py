@@ -58,7 +58,7 @@ def _files_of(name: str, options: ReadingOptions) -> list[TableFile]:
         return [FORMATS["parquet"](spool_postgresql(name, options.query), options, "the result of --query")]
     path = Path(name)
     if path.is_dir():
-        found = [each for each in sorted(path.rglob("*")) if each.is_file() and _is_table(str(each.relative_to(path)))]
+        found = [each for each in sorted(path.rglob("*")) if each.is_file() and is_table(str(each.relative_to(path)))]
         if not found:
             raise TableError(f"The folder {name} contains no table. Tables end in {_endings()}.")
     elif path.exists():
@@ -80,7 +80,7 @@ def _opened(path: Path, label: str, options: ReadingOptions) -> list[TableFile]:
     elif not stat.S_ISREG(mode):
         raise TableError(f"{label} is not a file with a table.")
     if options.format is None and _is_archive(path):
-        members = spool_members(path, label, _is_table)
+        members = spool_members(path, label, is_table)
         return [file for name, member in members for file in _opened(member, f"{label}/{name}", options)]
     kind = options.format or _format_of(path)
     if options.query is not None and kind != "sqlite":
@@ -145,7 +145,7 @@ def _format_of(path: Path) -> FormatName:
     return "json" if by_ending == "json" else "ndjson" if by_ending == "ndjson" else "csv"
 
 
-def _is_table(name: str) -> bool:
+def is_table(name: str) -> bool:
     """Whether a file of a folder or an archive may be a table: by its ending, and not hidden or metadata of others."""
     hidden = any(part.startswith((".", "_")) for part in Path(name).parts)
     return not hidden and _ending(name) in _ENDINGS

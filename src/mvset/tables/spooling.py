@@ -36,6 +36,12 @@ def spool_path(suffix: str) -> Path:
     return Path(path)
 
 
+def remove_spooled() -> None:
+    """Delete all temporary files now: for a process that reads one table after the other."""
+    while _folder:
+        _folder.pop().cleanup()
+
+
 def spool_stream(source: str) -> Path:
     """The bytes of standard input or of a named pipe; waiting for them can be interrupted."""
     path = spool_path("")
