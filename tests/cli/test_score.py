@@ -91,7 +91,10 @@ def test_the_summary_ends_with_the_verdict(mvset, folder):
     assert lines[1].split() == ["id", "row", "level", "top_feature", "value", "normal"]
     assert len(lines[2:7]) == 5
     (low, high), (least, most) = report.share_interval, report.expected_interval
-    assert lines[8:] == [
+    assert lines[8] == f"Columns that contribute most to the {report.n_outside} rows outside"
+    assert lines[9].split() == ["top_feature", "rows", "direction", "median", "normal", "range"]
+    assert {line.split()[0] for line in lines[10:12]} == {"flow", "pressure"}
+    assert lines[13:] == [
         "rows      200",
         f"outside   {report.share_outside:.2%} ({low:.2%} to {high:.2%} with 99% confidence)",
         f"expected  {report.expected_share:.2%} ({least:.2%} to {most:.2%} with 99% confidence)",
@@ -112,6 +115,76 @@ def test_json_has_the_verdict_and_the_most_unusual_rows(mvset, folder):
     assert [row["row"] for row in result["most_unusual"]] == order
     assert [row["top_feature"] for row in result["most_unusual"]] == [expected["top_feature"][i] for i in order]
     assert [row["kept"] for row in result["most_unusual"]] == [{"id": f"{i:03d}"} for i in order]
+
+
+def later_drift(name="later.csv", *, newest_first=False):
+    """Two hundred normal rows, one a minute, then the two hundred drifted ones."""
+    normal, drifted = read("today.csv"), read("drifted.csv")
+    rows = pa.concat_tables([normal, drifted.cast(normal.schema)])
+    minutes = np.datetime64("2026-03-01T12:00:00") + 60 * np.arange(400).astype("timedelta64[s]")
+    rows = rows.append_column("time", pa.array(minutes))
+    pa.csv.write_csv(rows.take(pa.array(np.arange(400)[::-1])) if newest_first else rows, name)
+
+
+def test_since_when_rows_are_unlike_by_row(mvset, folder):
+    later_drift()
+    onset = json.loads(mvset("score", "model.mvset", "later.csv", "--json").stdout)["onset"]
+    assert onset["low"]["row"] <= 200 <= onset["high"]["row"]
+    assert abs(onset["first"]["row"] - 200) < 20
+    assert (onset["first"]["time"], onset["first"]["table"], onset["until"]) == (None, None, None)
+    lines = mvset("score", "model.mvset", "later.csv").stdout.splitlines()
+    assert lines[-2].startswith(f"unlike    since row {onset['first']['row']} (between row {onset['low']['row']} and ")
+    assert lines[-1].startswith("verdict ")
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+def test_since_when_rows_are_unlike_by_time(mvset, folder, newest_first):
+    later_drift(newest_first=newest_first)
+    by_time = ("score", "model.mvset", "later.csv", "--time", "time")
+    onset = json.loads(mvset(*by_time, "--json").stdout)["onset"]
+    assert onset["low"]["time"] <= "2026-03-01 15:20" <= onset["high"]["time"]
+    minute = np.datetime64(onset["first"]["time"].replace(" ", "T")) - np.datetime64("2026-03-01T12:00")
+    row = int(minute / np.timedelta64(1, "m"))
+    assert onset["first"]["row"] == (399 - row if newest_first else row)
+    done = mvset(*by_time, "--out", "s.csv")
+    assert f"since {onset['first']['time']}, row {onset['first']['row']} (between 2026-03-01 15:" in done.stdout
+    assert pa.csv.read_csv("s.csv").column_names[0] == "time"  # kept in the results
+
+
+def test_rows_continue_in_the_order_of_files(mvset, folder):
+    done = mvset("score", "model.mvset", "today.csv", "drifted.csv", "--json")
+    onset = json.loads(done.stdout)["onset"]
+    assert (onset["first"]["table"], onset["high"]["table"]) == ("drifted.csv", "drifted.csv")
+    assert onset["first"]["row"] < 20
+
+
+def test_no_drift_has_no_onset(mvset, folder):
+    assert json.loads(mvset(*SCORE, "--json").stdout)["onset"] is None
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("when", "today.csv has no column 'when'; it has 'id', 'flow', 'pressure'. Correct --time."),
+        ("word", "--time: column 'word' holds neither numbers nor dates like 2026-01-31 23:59:59"),
+    ],
+)
+def test_a_column_that_is_no_time_is_refused(refused, folder, name, said):
+    if name == "word":
+        pa.csv.write_csv(read("today.csv").append_column("word", pa.array(["soon"] * 200)), "today.csv")
+    assert refused(*SCORE, "--time", name).startswith(said)
+
+
+def test_columns_that_explain_the_rows_outside(mvset, folder):
+    columns = json.loads(mvset("score", "model.mvset", "drifted.csv", "--json").stdout)["columns"]
+    expected = [name for name in answers(frame("drifted.csv"))["top_feature"] if name is not None]
+    assert {column["name"]: column["share"] for column in columns} == {
+        name: pytest.approx(expected.count(name) / len(expected)) for name in ("flow", "pressure")
+    }
+    for column in columns:
+        low, high = column["normal_range"]
+        values = frame("normal.csv")[column["name"]]
+        assert values.min() <= low < values.median() < high <= values.max()
 
 
 @pytest.mark.parametrize(("name", "code"), [("drifted.csv", 3), ("today.csv", 0)])

@@ -18,13 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2, norm, rankdata
 
+from mvset.inference.autocorrelation import autocorrelation_time, autocorrelations
+
 Array = NDArray[np.float64]
 
 _SIGNIFICANCE = 0.001  # of the test of independence, so that hardly any fit to independent rows warns
 _LAGS = 10  # of this test
 _MIN_ROWS = 20  # for it
 _NEGLIGIBLE_CORRELATION = 0.05
-_WINDOW = 5.0  # times the autocorrelation time: lags that are summed (A. Sokal, "Monte Carlo Methods", 1997)
 _MIN_OUTSIDE = 100  # rows outside a set, to tell its autocorrelation time
 _N_THRESHOLDS = 25  # sets whose design effect is computed
 
@@ -33,7 +34,7 @@ def decorrelation_lag(X: Array) -> int:
     """Number of rows between two that are about independent: one less than the least lag with no autocorrelation."""
     n = len(X)
     varying = X[:, np.ptp(X, axis=0) > 0]
-    correlations = np.abs([_autocorrelations(rankdata(column)) for column in varying.T]).max(axis=0)
+    correlations = np.abs([autocorrelations(rankdata(column)) for column in varying.T]).max(axis=0)
     small = correlations < max(_NEGLIGIBLE_CORRELATION, 3.0 / np.sqrt(n))
     return int(small[1:].argmax()) if small[1:].any() else n
 
@@ -46,23 +47,11 @@ def is_dependent(scores: Array) -> bool:
     n = len(scores)
     if n < _MIN_ROWS or np.ptp(scores) == 0:
         return False
-    correlations = _autocorrelations(rankdata(scores))[1 : min(_LAGS, n - 2) + 1]
+    correlations = autocorrelations(rankdata(scores))[1 : min(_LAGS, n - 2) + 1]
     first_lag = norm.sf(np.sqrt(n) * correlations[0])
     lags = np.arange(1, len(correlations) + 1)
     all_lags = chi2.sf(n * (n + 2) * np.sum(correlations**2 / (n - lags)), len(lags))
     return bool(min(first_lag, all_lags) < 0.5 * _SIGNIFICANCE)
-
-
-def autocorrelation_time(series: Array) -> float:
-    """Integrated autocorrelation time, at least one: so many consecutive values count as one independent value."""
-    n = len(series)
-    if n < _MIN_ROWS or np.ptp(series) == 0:
-        return 1.0
-    times = 2.0 * np.cumsum(_autocorrelations(series)) - 1.0
-    lags = np.arange(len(times))
-    window = int(np.argmax(lags >= _WINDOW * times)) or len(times) - 1
-    # The mean of the series is estimated, too: correlations come out too small by about the time over n.
-    return float(np.clip(times[window] * (1.0 + (2.0 * window + 1.0) / n), 1.0, n))
 
 
 def order_effects(scores: Array, thresholds: Array) -> Array:
@@ -117,12 +106,3 @@ def split_effects(rows: Sequence[NDArray[np.intp]], scores: Sequence[Array], thr
 def _chosen_ranks(n_ranks: int) -> NDArray[np.intp]:
     """Ranks at which a design effect is computed; in between it is interpolated."""
     return np.unique(np.linspace(0, n_ranks - 1, _N_THRESHOLDS).astype(np.intp))
-
-
-def _autocorrelations(series: Array) -> Array:
-    """Autocorrelations of all lags."""
-    n = len(series)
-    centred = series - series.mean()
-    spectrum = np.abs(np.fft.rfft(centred, 2 * n)) ** 2
-    covariances = np.fft.irfft(spectrum)[:n]
-    return np.asarray(covariances / covariances[0])

@@ -34,8 +34,8 @@ def demo_command(
         for arguments in (
             ["fit", normal, "--exclude", "time,pump", "--out", model],
             ["info", model],
-            ["score", model, today, "--keep", "time", "--out", scores],
-            ["report", model, today, "--keep", "time", "--out", report],
+            ["score", model, today, "--time", "time", "--out", scores],
+            ["report", model, today, "--time", "time", "--out", report],
         ):
             _run_and_echo(run, [str(argument) for argument in arguments])
 

@@ -64,6 +64,13 @@ Mass = Annotated[
     ),
 ]
 Keep = Annotated[list[str] | None, typer.Option(metavar="NAMES", help="Columns to copy to the results, e.g. id,time.")]
+Time = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column of dates or numbers that says when rows were recorded, in any order; else rows are in order.",
+    ),
+]
 Jobs = Annotated[
     int, typer.Option(help="Threads; -1 for all cores. Results do not depend on it.", callback=_checked_jobs)
 ]
@@ -95,16 +102,18 @@ def load_fitted(path: Path, jobs: int = -1) -> Any:
     return model
 
 
-def open_tables(model: Any, tables: Sequence[str], keep: Sequence[str], options: Any, where: str | None) -> Any:
-    """Open a reader of the model's columns in the tables, and of the columns to keep."""
+def open_tables(
+    model: Any, tables: Sequence[str], keep: Sequence[str], options: Any, where: str | None, time: str | None = None
+) -> Any:
+    """Open a reader of the model's columns in the tables, of the columns to keep, and of the time of the rows."""
     require_package("pyarrow", "cli", "Reading tables needs one more package")
     from mvset.tables.reading import TableReader, split_names
     from mvset.tables.sources import table_files
 
     files = table_files(tables, options)
     by = getattr(model.estimator, "by_column_", None)
-    kept = [*([by] if by else []), *split_names(keep, files[0].schema().names)]
-    reader = TableReader(files, model.feature_names, list(dict.fromkeys(kept)), "note", by, where)
+    kept = [*(name for name in (by, time) if name), *split_names(keep, files[0].schema().names)]
+    reader = TableReader(files, model.feature_names, list(dict.fromkeys(kept)), "note", by, where, time)
     if reader.reordered:
         typer.echo("Note: the columns are in a different order than in the fit; they are matched by name.", err=True)
     return reader

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mvset.files.finite_json import finite
+from mvset.summaries.shown import shown
 
 _WIDE = 200  # characters per line when stdout is not a terminal
 
@@ -40,6 +41,10 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         numeric = all(isinstance(row[j], int | float) for row in rows)
         table.add_column(Text(name), justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(f"{value:.4g}" if isinstance(value, float) else str(value)) for value in row))
+        table.add_row(*(Text(shown(value)) for value in row))
     console = Console(highlight=False)
-    (console if console.is_terminal else Console(highlight=False, width=_WIDE)).print(table)
+    console = console if console.is_terminal else Console(highlight=False, width=_WIDE)
+    with console.capture() as printed:
+        console.print(table)
+    for line in printed.get().splitlines():
+        typer.echo(line.rstrip())

@@ -15,6 +15,7 @@ from mvset.cli.options import (
     ModelFile,
     OtherMass,
     Tables,
+    Time,
     check_output_of_reader,
     load_fitted,
     open_tables,
@@ -40,6 +41,7 @@ def report_command(
     tables: Tables,
     out: Annotated[Path, typer.Option(help="File for the report.")] = Path("report.html"),
     mass: OtherMass = None,
+    time: Time = None,
     keep: Keep = None,
     jobs: Jobs = -1,
     format: Format = None,
@@ -53,15 +55,16 @@ def report_command(
     query: Query = None,
     where: Where = None,
 ) -> None:
-    """Write a report on a table: which rows are normal, which are not, and why.
+    """Write a report on a table: which rows are normal, which are not, since when, and why.
 
-    The report is a single HTML file that works offline.
+    The report is a single HTML file that works offline. Its charts over time use the column `--time`, or else the order
+    of the rows.
 
     For example:
 
     - `mvset report model.mvset today.csv`
 
-    - `mvset report model.mvset 'logs/*.parquet' --keep id --out day.html`
+    - `mvset report model.mvset 'logs/*.parquet' --time recorded_at --keep id --out day.html`
     """
     if out.suffix.lower() not in (".html", ".htm"):
         raise typer.BadParameter(
@@ -78,9 +81,10 @@ def report_command(
         fitted = load_fitted(model, jobs)
         remembered = getattr(fitted.estimator, "reading_", None)
         options = reading_options(format, separator, header, encoding, na, skip_rows, comment, sheet, query, remembered)
-        reader = open_tables(fitted, tables, keep or (), options, where)
+        reader = open_tables(fitted, tables, keep or (), options, where, time)
         check_output_of_reader(out, reader, model)
-        survey = report_survey(fitted, mass or fitted.sets.mass, grouped=reader.by is not None)
+        grouped = reader.by is not None
+        survey = report_survey(fitted, mass or fitted.sets.mass, grouped=grouped, tables=reader.labels)
         with progress_bar(1.0) as bar:
             score_table(reader, survey, on_progress=partial(bar.reach, "scoring", total=1.0))
             bar.describe("drawing")

@@ -18,6 +18,7 @@ from mvset.cli.options import (
     ModelFile,
     OtherMass,
     TablesOrNone,
+    Time,
     check_output_of_reader,
     load_fitted,
     open_tables,
@@ -38,6 +39,9 @@ from mvset.cli.reading import (
     reading_options,
 )
 from mvset.cli.watch import OnAlarm, Once, OutDir, OutFormat, Settle, Watch, check_watch, watch_folder
+from mvset.summaries.shown import shown_range
+
+_MAX_COLUMNS = 5  # shown that explain rows outside; --json has all
 
 if TYPE_CHECKING:
     from mvset.summaries.survey import SurveyResult
@@ -51,6 +55,7 @@ def score_command(
         Path | None, typer.Option(help="File for the results, one line per row: .parquet, .csv, .feather or .ndjson.")
     ] = None,
     mass: OtherMass = None,
+    time: Time = None,
     keep: Keep = None,
     only_outside: Annotated[bool, typer.Option("--only-outside", help="Write only the rows outside the set.")] = False,
     fail_on_drift: Annotated[bool, typer.Option("--fail-on-drift", help="Exit with code 3 if there is drift.")] = False,
@@ -79,14 +84,18 @@ def score_command(
     The results have one line per row: `row` (its number in the file, counted from 0), `inside`, `score` (higher is
     more normal), `level` (the smallest mass whose set contains the row; 1 is far out) and, for rows outside,
     `top_feature` (the column that contributes most to the anomaly). Tables larger than memory are read in batches. The
-    summary shows the most unusual rows, the share outside, the expected share, and the verdict of a drift test with a
-    false-alarm rate of about 1 %. Use new rows: the training rows lie further inside, so they say nothing about drift.
+    summary shows the most unusual rows, the columns that explain the rows outside, the share outside, the expected
+    share, and the verdict of a drift test with a false-alarm rate of about 1 %. If there is drift, it says since when,
+    by the column `--time` or by the order of the rows. Use new rows: the training rows lie further inside, so they say
+    nothing about drift.
 
     For example:
 
     - `mvset score model.mvset today.csv`
 
     - `mvset score model.mvset today.parquet --out alarms.csv --only-outside --keep id,time`
+
+    - `mvset score model.mvset 'logs/*.csv' --time recorded_at`
 
     - `mvset score model.mvset today.csv --json --fail-on-drift`
 
@@ -103,12 +112,13 @@ def score_command(
         remembered = getattr(fitted.estimator, "reading_", None)
         options = reading_options(format, separator, header, encoding, na, skip_rows, comment, sheet, query, remembered)
         if watching is not None:
-            open_table = partial(open_tables, fitted, keep=keep or (), options=options, where=where)
+            open_table = partial(open_tables, fitted, keep=keep or (), options=options, where=where, time=time)
             watch_folder(watching, model, fitted, mass, open_table, only_outside, fail_on_drift, as_json)
             return
-        reader = open_tables(fitted, tables or (), keep or (), options, where)
+        reader = open_tables(fitted, tables or (), keep or (), options, where, time)
         check_output_of_reader(out, reader, model)
-        survey = Survey(fitted, mass or fitted.sets.mass, n_unusual=5, grouped=reader.by is not None)
+        grouped = reader.by is not None
+        survey = Survey(fitted, mass or fitted.sets.mass, n_unusual=5, grouped=grouped, tables=reader.labels)
         with cluster(engine), progress_bar(1.0) as bar:
             on_progress = partial(bar.reach, "scoring", total=1.0)
             score_table(reader, survey, out=out, only_outside=only_outside, on_progress=on_progress)
@@ -127,6 +137,8 @@ def _json_results(result: SurveyResult, reader: TableReader, out: Path | None) -
         "rows_dropped": reader.n_dropped,
         "mass": result.mass,
         **asdict(result.drift),
+        "onset": result.timeline.onset and asdict(result.timeline.onset),
+        "columns": [{**asdict(column), "direction": column.direction} for column in result.columns],
         "out": out and str(out),
         "most_unusual": [{**asdict(row), "top_feature": row.top_feature} for row in result.unusual],
     }
@@ -138,6 +150,7 @@ def _print_results(result: SurveyResult, reader: TableReader, out: Path | None) 
     print_table(
         header, [[*row.kept.values(), row.row, row.level, row.top_feature, *row.top_values] for row in result.unusual]
     )
+    _print_columns(result)
     drift = result.drift
     confidence = 1 - drift.false_alarm_rate
     dropped = f", {reader.n_dropped} without an answer for missing values" if reader.n_dropped else ""
@@ -148,8 +161,27 @@ def _print_results(result: SurveyResult, reader: TableReader, out: Path | None) 
             "outside": _with_interval(drift.share_outside, drift.share_interval, confidence),
             "expected": _with_interval(drift.expected_share, drift.expected_interval, confidence),
             **({"results": out} if out else {}),
+            **({"unlike": f"since {result.timeline.onset}"} if result.timeline.onset else {}),
             "verdict": drift,
         }
+    )
+
+
+def _print_columns(result: SurveyResult) -> None:
+    """Print which columns explain the rows outside."""
+    explaining = [column for column in result.columns if column.share > 0][:_MAX_COLUMNS]
+    if not explaining:
+        return
+    flagged = result.flagged
+    sampled = f", by a sample of {len(flagged.top)}" if len(flagged.top) < flagged.n_rows else ""
+    typer.echo()
+    typer.echo(f"Columns that contribute most to the {flagged.n_rows} rows outside{sampled}")
+    print_table(
+        ["top_feature", "rows", "direction", "median", "normal range"],
+        [
+            [column.name, f"{column.share:.0%}", column.direction, column.median, shown_range(column.normal_range)]
+            for column in explaining
+        ],
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,17 @@ _N_SAMPLED = 1500  # rows drawn in the figures
 _N_UNUSUAL = 12  # rows listed
 
 
-def report_survey(model: ModelParts, mass: float, *, grouped: bool = False) -> Survey:
+def report_survey(model: ModelParts, mass: float, *, grouped: bool = False, tables: Sequence[str] = ()) -> Survey:
     """A survey that collects what the report needs; add all rows to it."""
-    masses = slider_masses(model, mass)
-    return Survey(model, mass, masses=masses, n_unusual=_N_UNUSUAL, n_sampled=_N_SAMPLED, grouped=grouped)
+    return Survey(
+        model,
+        mass,
+        masses=slider_masses(model, mass),
+        n_unusual=_N_UNUSUAL,
+        n_sampled=_N_SAMPLED,
+        grouped=grouped,
+        tables=tables,
+    )
 
 
 def write_report(

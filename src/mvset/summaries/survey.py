@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from mvset.estimators.model_parts import ModelParts
 from mvset.inference.results import DriftReport
 from mvset.row_sample import RowSample
+from mvset.summaries.flagged import ColumnAlarms, FlaggedRows, FlaggedSample, NormalRanges, explained
+from mvset.summaries.timeline import Timeline, TimelineSummary, Times, row_places
 
 Array = NDArray[np.float64]
 
@@ -75,11 +77,12 @@ class Sample:
     numbers: NDArray[np.int64]  # row numbers in the table
     scores: Array
     levels: Array
+    times: Array  # or places in the table
 
 
 @dataclass(frozen=True)
 class SurveyResult:
-    """Summary of a table: drift test, counts by mass and by level, the most unusual rows, and a sample."""
+    """Summary of a table: drift and its onset, counts by mass and by level, rows outside, columns, a sample."""
 
     mass: float  # of the set that decides which rows are inside
     drift: DriftReport
@@ -88,6 +91,10 @@ class SurveyResult:
     level_counts: NDArray[np.intp]  # number of rows with levels between LEVEL_EDGES
     unusual: list[UnusualRow]  # by ascending score
     sample: Sample
+    timeline: TimelineSummary
+    flagged: FlaggedRows  # all rows outside, or a sample of them
+    columns: list[ColumnAlarms]  # by the share of the rows outside that they explain
+    ranges: NormalRanges
 
 
 @dataclass(frozen=True)
@@ -98,6 +105,8 @@ class PartOfSurvey:
     outside_counts: NDArray[np.intp]
     level_counts: NDArray[np.intp]
     unusual: list[UnusualRow]
+    timeline: Timeline
+    flagged: FlaggedSample
 
 
 class Survey:
@@ -112,9 +121,12 @@ class Survey:
         n_unusual: int = 10,
         n_sampled: int = 0,
         grouped: bool = False,
+        tables: Sequence[str] = (),
     ) -> None:
         self.model = model
         self.mass = mass
+        self._tables = list(tables)
+        self._files = {name: i for i, name in enumerate(self._tables)}
         self._masses = np.array(sorted(masses))
         self._drift = model.sets.drift_counter(mass, FALSE_ALARM_RATE, grouped=grouped)
         self._outside_counts = np.zeros(len(self._masses) + 1, dtype=np.intp)
@@ -122,7 +134,9 @@ class Survey:
         self._n_unusual = n_unusual
         self._unusual: list[UnusualRow] = []
         self._sample = RowSample(n_sampled)
-        self._sample.add(np.empty((0, len(model.feature_names) + 3)))
+        self._sample.add(np.empty((0, len(model.feature_names) + 4)))
+        self._timeline = Timeline(mass)
+        self._flagged = FlaggedSample(len(model.feature_names) + 3)
 
     def score(self, X: Any, by: Any = None) -> ScoredRows:
         """Score rows; an array must have the columns of the training rows, in the same order.
@@ -136,20 +150,38 @@ class Survey:
         return ScoredRows(self.model.estimator, prepared, scores, levels, levels <= self.mass, drift_scores)
 
     def add(
-        self, rows: Array, scored: ScoredRows, numbers: NDArray[np.int64], kept: Callable[[NDArray[np.intp]], list[Any]]
+        self,
+        rows: Array,
+        scored: ScoredRows,
+        numbers: NDArray[np.int64],
+        kept: Callable[[NDArray[np.intp]], list[Any]],
+        *,
+        table: str | None = None,
+        times: Times | None = None,
     ) -> None:
-        """Add a batch of rows; `kept` returns the columns to keep of the rows with given indices."""
+        """Add a batch of rows; `kept` returns the columns to keep of the rows with given indices.
+
+        `table` is the file that they are from, one of `tables`; `times` says when they were recorded, in any order.
+        """
         self._drift.update(scored.drift_scores)
-        outside = np.searchsorted(self._masses, scored.levels, side="left")  # number of sets that do not hold the row
-        self._outside_counts += np.bincount(outside, minlength=len(self._outside_counts))
+        n_sets = np.searchsorted(self._masses, scored.levels, side="left")  # number of sets that do not hold the row
+        self._outside_counts += np.bincount(n_sets, minlength=len(self._outside_counts))
         self._level_counts += np.histogram(scored.levels, LEVEL_EDGES)[0]
-        self._sample.add(np.column_stack([rows, numbers, scored.scores, scored.levels]))
+        places = row_places(numbers, 0 if table is None else self._files.get(table, 0))
+        when = places.astype(np.float64) if times is None else times.values
+        self._sample.add(np.column_stack([rows, numbers, scored.scores, scored.levels, when]))
+        self._timeline.add(scored.levels, places, times)
+        outside = np.flatnonzero(~scored.inside)
+        flagged = np.column_stack([rows[outside], numbers[outside], scored.levels[outside], when[outside]])
+        self._flagged.add(flagged, places[outside])
         self._keep_unusual(rows, scored, numbers, kept)
 
     @property
     def part(self) -> PartOfSurvey:
         """All that was counted, without the sample."""
-        return PartOfSurvey(self._drift.counts, self._outside_counts, self._level_counts, self._unusual)
+        return PartOfSurvey(
+            self._drift.counts, self._outside_counts, self._level_counts, self._unusual, self._timeline, self._flagged
+        )
 
     def merge(self, part: PartOfSurvey) -> None:
         """Add what another survey counted in the rows that follow."""
@@ -157,19 +189,29 @@ class Survey:
         self._outside_counts = self._outside_counts + part.outside_counts
         self._level_counts = self._level_counts + part.level_counts
         self._keep_most_unusual(part.unusual)
+        self._timeline.merge(part.timeline)
+        self._flagged.merge(part.flagged)
 
     def result(self) -> SurveyResult:
         """The summary of all rows added so far."""
         n_outside = np.cumsum(self._outside_counts[::-1])[::-1][1:]
-        sample = self._sample.rows()
+        sample, drift = self._sample.rows(), self._drift.report()
+        calibration_rows = self.model.sets.mass_interval(self.mass).effective_rows
+        ranges = NormalRanges.of(self.model, self.mass)
+        some_rows = np.array([list(row.values.values()) for row in self._unusual])
+        flagged, columns = explained(self.model, self._flagged, ranges, some_rows)
         return SurveyResult(
-            self.mass,
-            self._drift.report(),
-            self._masses,
-            n_outside,
-            self._level_counts,
-            self._unusual,
-            Sample(sample[:, :-3], sample[:, -3].astype(np.int64), sample[:, -2], sample[:, -1]),
+            mass=self.mass,
+            drift=drift,
+            masses=self._masses,
+            n_outside=n_outside,
+            level_counts=self._level_counts,
+            unusual=self._unusual,
+            sample=Sample(sample[:, :-4], sample[:, -4].astype(np.int64), sample[:, -3], sample[:, -2], sample[:, -1]),
+            timeline=self._timeline.summary(self._tables, drift, calibration_rows),
+            flagged=flagged,
+            columns=columns,
+            ranges=ranges,
         )
 
     def _keep_unusual(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from collections.abc import Iterator, Sequence
 from copy import copy
@@ -11,7 +10,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mvset.estimators.minimum_volume_set import MinimumVolumeSet
@@ -26,13 +24,13 @@ from mvset.tables.formats import TableFile
 from mvset.tables.reading import (
     OnShare,
     TableReader,
-    complete_column,
     existing_column,
     ignore_share,
     row_labels,
     selected_columns,
     split_names,
 )
+from mvset.tables.times import row_times
 
 Array = NDArray[np.float64]
 
@@ -122,7 +120,7 @@ def fit_table(
     sample, labels = RowSample(size, seed), {role: _Labels() for role in roles if role != "time"}
     for batch in reader.batches(lambda share: on_progress("reading", share, 1.0)):
         others = [
-            _times(batch.kept, name) if role == "time" else labels[role].codes(batch.kept, name)
+            row_times(batch.kept, name).values if role == "time" else labels[role].codes(batch.kept, name)
             for role, name in roles.items()
         ]
         sample.add(np.column_stack([batch.rows, *others]))
@@ -206,31 +204,3 @@ class _Labels:
     def of(self, codes: NDArray[np.float64]) -> NDArray[Any]:
         """Labels of numbers."""
         return np.asarray(np.array(list(self._codes), dtype=object)[codes.astype(int)])
-
-
-def _times(kept: pa.RecordBatch, name: str) -> NDArray[np.float64]:
-    """Values of a time column as numbers."""
-    column = complete_column(kept, name)
-    try:
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            column = _parsed(column)
-        if pa.types.is_date(column.type):
-            column = pc.cast(column, pa.timestamp("us"))
-        if pa.types.is_temporal(column.type):
-            column = pc.cast(column, pa.int64())
-        times = np.asarray(pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise TableError(
-            f"--time: column {name!r} holds neither numbers nor dates like 2026-01-31 23:59:59 ({error})."
-        ) from None
-    if not np.isfinite(times).all():
-        raise TableError(f"--time: column {name!r} has missing or infinite values: it must say something of every row.")
-    return times
-
-
-def _parsed(column: pa.Array) -> pa.Array:
-    """Text as numbers, or else as dates, with or without a time zone."""
-    for kind in (pa.float64(), pa.timestamp("us")):
-        with contextlib.suppress(pa.ArrowInvalid):
-            return pc.cast(column, kind)
-    return pc.cast(column, pa.timestamp("us", tz="UTC"))

@@ -63,6 +63,7 @@ class TableReader:
     missing: MissingRows = "error"
     by: str | None = None  # column, one of those kept, that says by which offset a row is judged
     where: str | None = None
+    time: str | None = None  # column, one of those kept, that says when a row was recorded
     n_rows: int = field(default=0, init=False)
     n_dropped: int = field(default=0, init=False)
 
@@ -129,6 +130,8 @@ class TableReader:
                         if name in self.features
                         else f"The model has an offset for each of its values (fit --by {name})."
                         if name == self.by
+                        else "Correct --time."
+                        if name == self.time
                         else "Correct --keep."
                     )
                 )

@@ -22,6 +22,7 @@ from mvset.parallel import Map, cluster_map
 from mvset.summaries.survey import PartOfSurvey, ScoredRows, Survey
 from mvset.tables.errors import TableError, quoted
 from mvset.tables.reading import Batch, OnShare, TableReader, ignore_share, missing_features, row_labels
+from mvset.tables.times import row_times
 from mvset.tables.writing import Write, table_writer
 
 RESULTS = pa.schema(
@@ -79,7 +80,14 @@ def _score(
         if len(complete.rows):
             by = None if reader.by is None else row_labels(complete.kept, reader.by)
             scored = survey.score(complete.rows, by)
-            survey.add(complete.rows, scored, complete.numbers, partial(_kept_rows, complete, "table" in schema.names))
+            survey.add(
+                complete.rows,
+                scored,
+                complete.numbers,
+                partial(_kept_rows, complete, "table" in schema.names),
+                table=batch.table,
+                times=None if reader.time is None else row_times(complete.kept, reader.time),
+            )
         if write is not None:
             results = _results(batch, scored, by, survey.model, reader.features, schema)
             write(results.filter(pc.equal(results["inside"], False)) if only_outside else results)

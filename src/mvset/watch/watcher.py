@@ -49,9 +49,9 @@ class _Survey(Survey):
         super().__init__(*arguments, **options)
         self.scores = [np.empty(0)]
 
-    def add(self, rows: Any, scored: ScoredRows, *others: Any) -> None:
+    def add(self, rows: Any, scored: ScoredRows, *others: Any, **named: Any) -> None:
         """Add a batch of rows."""
-        super().add(rows, scored, *others)
+        super().add(rows, scored, *others, **named)
         self.scores.append(scored.scores)
 
 

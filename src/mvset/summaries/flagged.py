@@ -1,0 +1,154 @@
+"""The rows outside, or a random sample of them: which columns explain them, and what is normal in these columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mvset.estimators.model_parts import ModelParts
+
+Array = NDArray[np.float64]
+
+MAX_FLAGGED = 5000  # an explanation costs more than a score; a share of so many rows is within 1.4 %
+_MOST = 0.75  # of the rows, to speak of one direction
+_MAX_CENTRES = 4000  # support vectors that tell what is normal
+
+
+class FlaggedSample:
+    """A uniform random sample of rows outside.
+
+    Every row gets a key from its place in the table, and the rows with the smallest keys are kept: the sample depends
+    neither on batches nor on which worker has read a row.
+    """
+
+    def __init__(self, n_columns: int, size: int = MAX_FLAGGED) -> None:
+        self.n_rows = 0  # all rows outside
+        self._size = size
+        self._keys = np.empty(0, dtype=np.uint64)
+        self._rows = np.empty((0, n_columns))
+
+    def add(self, rows: Array, places: NDArray[np.int64]) -> None:
+        """Add rows outside, with their places in the table."""
+        self.n_rows += len(rows)
+        self._take(rows, _keys(places))
+
+    def merge(self, other: FlaggedSample) -> None:
+        """Add what another has sampled."""
+        self.n_rows += other.n_rows
+        self._take(other._rows, other._keys)
+
+    @property
+    def rows(self) -> Array:
+        """The sample, by ascending keys: the first rows are a sample, too."""
+        return self._rows[np.argsort(self._keys)]
+
+    def _take(self, rows: Array, keys: NDArray[np.uint64]) -> None:
+        keys, rows = np.concatenate([self._keys, keys]), np.concatenate([self._rows, rows])
+        if len(keys) > self._size:
+            kept = np.argpartition(keys, self._size)[: self._size]
+            keys, rows = keys[kept], rows[kept]
+        self._keys, self._rows = keys, rows
+
+
+def _keys(places: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Random-looking keys of places, all different: the mixing function of SplitMix64 (G. Steele and others, 2014)."""
+    mixed = places.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+@dataclass(frozen=True)
+class NormalRanges:
+    """The range of each column within a set: between the lowest and the highest value of support vectors inside it."""
+
+    low: Array  # by column that the sets see
+    high: Array
+
+    @classmethod
+    def of(cls, model: ModelParts, mass: float) -> NormalRanges:
+        """The ranges of the set of a mass."""
+        centres = model.estimator.support_vectors_
+        centres = centres[:: -(-len(centres) // _MAX_CENTRES)]
+        scores = model.estimator.score_samples(centres)
+        inside = scores >= min(model.sets.offset(mass), scores.max())
+        return cls(centres[inside].min(axis=0), centres[inside].max(axis=0))
+
+    def in_table(self, model: ModelParts, rows: Array) -> dict[str, tuple[float, float]]:
+        """The ranges by column of the table, for those that the steps before the sets can give back."""
+        restored = model.restored(np.stack([self.low, self.high]), rows)
+        if restored is None:
+            return {}
+        restored = np.sort(restored, axis=0)
+        return {name: (low, high) for name, low, high in zip(model.feature_names, *restored.tolist(), strict=True)}
+
+
+@dataclass(frozen=True)
+class ColumnAlarms:
+    """A column, and its part in the rows outside.
+
+    `share` is the share of the rows outside in which the column contributes most; of these rows, `above` is the share
+    in which it is above what is normal nearby, and `median` is their median value. None where the rows outside are
+    none, or where the column is not one of the table.
+    """
+
+    name: str
+    share: float
+    above: float | None
+    median: float | None
+    normal_range: tuple[float, float] | None  # lowest and highest value within the set
+
+    @property
+    def direction(self) -> str:
+        """Where most of these rows are: above or below what is normal nearby, or both."""
+        if self.above is None:
+            return ""
+        return "above" if self.above >= _MOST else "below" if self.above <= 1.0 - _MOST else "both"
+
+
+@dataclass(frozen=True)
+class FlaggedRows:
+    """The rows outside, or a random sample of them, with their explanations."""
+
+    n_rows: int  # all rows outside
+    numbers: NDArray[np.int64]
+    levels: Array
+    times: Array
+    top: NDArray[np.intp]  # index of the column that contributes most
+    second: NDArray[np.intp]  # index of the next; the same if there is one column
+
+
+def explained(
+    model: ModelParts, sample: FlaggedSample, ranges: NormalRanges, some_rows: Array
+) -> tuple[FlaggedRows, list[ColumnAlarms]]:
+    """The rows sampled with the columns that contribute most, and all columns, by the share of rows that they explain.
+
+    `some_rows` of the table show whether the steps before the sets can be inverted.
+    """
+    table, n = sample.rows, len(model.feature_names)
+    rows, numbers, levels, times = table[:, :n], table[:, n].astype(np.int64), table[:, n + 1], table[:, n + 2]
+    names = model.prepared_names
+    contributions = np.empty((0, len(names)))
+    if len(rows):
+        contributions = np.asarray(model.estimator.explain(np.asarray(model.prepared(rows), dtype=np.float64)))
+    by_size = np.argsort(-np.abs(contributions), axis=1, kind="stable")
+    top, second = by_size[:, 0], by_size[:, min(1, len(names) - 1)]
+    flagged = FlaggedRows(sample.n_rows, numbers, levels, times, top, second)
+    normal = ranges.in_table(model, some_rows)
+    columns = []
+    for j, name in enumerate(names):
+        explained_by = top == j
+        own = contributions[explained_by, j]
+        in_table = rows[explained_by, model.feature_names.index(name)] if name in model.feature_names else np.empty(0)
+        columns.append(
+            ColumnAlarms(
+                name=name,
+                share=float(explained_by.mean()) if len(top) else 0.0,
+                above=float((own > 0).mean()) if len(own) else None,
+                median=float(np.median(in_table)) if len(in_table) else None,
+                normal_range=normal.get(name),
+            )
+        )
+    return flagged, sorted(columns, key=lambda column: -column.share)

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import binom, multinomial
+
+from mvset.inference.onset import find_onset
+
+EXPECTED = np.array([0.5, 0.45, 0.05])
+UNLIKE = np.array([0.3, 0.3, 0.4])
+
+
+def rows(rng, n, shares):
+    return rng.multinomial(1, shares, size=n)
+
+
+def test_the_interval_holds_the_change_as_often_as_it_says():
+    rng, held, n_tables = np.random.default_rng(0), 0, 200
+    for _ in range(n_tables):
+        change = rng.integers(20, 280)
+        onset = find_onset(np.vstack([rows(rng, change, EXPECTED), rows(rng, 300 - change, UNLIKE)]), EXPECTED, 2000)
+        held += onset.low <= change <= onset.high
+        assert onset.low <= onset.first <= onset.high
+    assert binom.cdf(held, n_tables, 0.95) > 1e-3
+
+
+def test_rows_that_are_alike_widen_the_interval():
+    rng = np.random.default_rng(1)
+    once = np.vstack([rows(rng, 400, EXPECTED), rows(rng, 200, UNLIKE)])
+    alone, repeated = find_onset(once, EXPECTED, 2000), find_onset(np.repeat(once, 10, axis=0), EXPECTED, 2000)
+    assert alone.rows_per_independent_row < 2
+    assert repeated.rows_per_independent_row == pytest.approx(10, rel=0.3)
+    assert repeated.first == pytest.approx(10 * alone.first, abs=10)
+    # Ten times as many rows that say no more: the interval is as wide in time.
+    assert repeated.high - repeated.low >= 5 * (alone.high - alone.low)
+
+
+def test_what_is_known_about_dependence_counts_as_well():
+    rng = np.random.default_rng(1)
+    counts = np.vstack([rows(rng, 400, EXPECTED), rows(rng, 200, UNLIKE)])
+    alone, known = find_onset(counts, EXPECTED, 2000), find_onset(counts, EXPECTED, 2000, 20.0)
+    assert known.rows_per_independent_row == 20
+    assert known.high - known.low > 3 * (alone.high - alone.low)
+
+
+def test_all_rows_are_unlike():
+    onset = find_onset(rows(np.random.default_rng(0), 300, UNLIKE), EXPECTED, 2000)
+    assert (onset.first, onset.low, onset.end) == (0, 0, 300)
+
+
+def test_a_single_block():
+    onset = find_onset(np.array([[5, 5, 90]]), EXPECTED, 2000)
+    assert (onset.first, onset.low, onset.high, onset.end) == (0, 0, 0, 1)
+
+
+def test_drift_that_ended():
+    rng = np.random.default_rng(0)
+    counts = np.vstack([rows(rng, 200, EXPECTED), rows(rng, 100, UNLIKE), rows(rng, 300, EXPECTED)])
+    onset = find_onset(counts, EXPECTED, 2000)
+    assert onset.low <= 200 <= onset.high
+    assert abs(onset.end - 300) < 15
+    lasting = find_onset(counts[:300], EXPECTED, 2000)
+    assert lasting.end == 300
+
+
+def test_few_calibration_rows_say_less_about_what_is_normal():
+    """Seven per cent outside where five were expected, then twelve: the seven may be chance if these rows are few."""
+    rng = np.random.default_rng(0)
+    shares = np.repeat([[0.5, 0.43, 0.07], [0.5, 0.38, 0.12]], [300, 50], axis=0)
+    counts = np.array([rng.multinomial(100, each) for each in shares])
+    many, few = (find_onset(counts, EXPECTED, m).first for m in (1_000_000, 300))
+    assert many == 0
+    assert abs(few - 300) < 10
+
+
+def test_the_likelihood_is_that_of_two_multinomial_segments():
+    """With certain shares before, and many rows: the greatest likelihood over the shares after, by brute force."""
+    rng = np.random.default_rng(3)
+    counts = np.array([rng.multinomial(200, EXPECTED) for _ in range(30)] + [rng.multinomial(200, UNLIKE)] * 20)
+    after = [counts[t:].sum(axis=0) for t in range(50)]
+    likelihoods = [
+        sum(multinomial.logpmf(row, 200, EXPECTED) for row in counts[:t])
+        + sum(multinomial.logpmf(row, 200, after[t] / after[t].sum()) for row in counts[t:])
+        for t in range(50)
+    ]
+    assert find_onset(counts, EXPECTED, 1e9).first == int(np.argmax(likelihoods)) == 30
