@@ -127,7 +127,7 @@ def write_ugly_files(folder: Path) -> list[Case]:
     add("years_as_header.csv", text(cells(), ["2021", "2022", "2023"]), "--header", columns=["2021", "2022", "2023"])
     add("one_column.csv", text([row[:1] for row in cells()], NAMES[:1]), columns=NAMES[:1])
     add("one_column_no_name.txt", "".join(f"{row[0]}\n" for row in cells()), columns=numbered[:1])
-    add("only_text.csv", "colour,shape\n" + "red,round\nblue,flat\n" * 30, columns=[], categories=["colour", "shape"])
+    add("only_text.csv", "colour,shape\n" + "red,round\nblue,flat\n" * 30, error="no column of numbers")
     add("header_only.csv", text([]), error="has no rows")
     add("header_without_newline.csv", ",".join(NAMES), error="has no rows")
     add("empty.csv", "", error="has no rows")
@@ -436,7 +436,7 @@ def write_ugly_files(folder: Path) -> list[Case]:
         "drop",
         rows=N - 1,
     )
-    add("nested.json", json.dumps([{**each, "site": {"name": "a"}} for each in objects]), error="'site'")
+    add("nested.json", json.dumps([{**each, "site": {"name": "a"}} for each in objects]), categories=["site"])
     again("nested.json", "--exclude", "site")
     add(
         "columns.json",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -64,10 +64,10 @@ class Categories(ArrayValue):
         for column in columns:
             column_values = _column(X, column)
             found = {label_text(value) for value in column_values if not is_missing(value)}
-            check_category(_name(X, column), sorted(found), n_rows)
+            _check_category(_name(X, column), in_order(found), n_rows)
             if missing and any(is_missing(value) for value in column_values):
                 found.add(MISSING)
-            values.append(sorted(found, key=_order))
+            values.append(in_order(found))
         return cls(np.array(columns, dtype=np.float64), values, n_columns)
 
     @property
@@ -128,11 +128,16 @@ class Categories(ArrayValue):
 NO_CATEGORIES = Categories()
 
 
-def check_category(name: str, values: Sequence[str], n_rows: int) -> None:
+def is_category(n_values: int, n_rows: int) -> bool:
+    """Whether a column of rows has so few values that it can be a category."""
+    return 0 < n_values <= min(MAX_VALUES, max(_ROWS_PER_VALUE, n_rows // _ROWS_PER_VALUE))
+
+
+def _check_category(name: str, values: Sequence[str], n_rows: int) -> None:
     """Refuse a column of so many values that it is no category."""
     if not values:
         raise ValueError(f"Column {name} has no values: drop it.")
-    if len(values) > min(MAX_VALUES, max(_ROWS_PER_VALUE, n_rows // _ROWS_PER_VALUE)):
+    if not is_category(len(values), n_rows):
         raise ValueError(
             f"Column {name} has {len(values)} different values in {n_rows} rows, such as {values[0]!r}: too many for a "
             f"category, which has {MAX_VALUES} at most, and {_ROWS_PER_VALUE} rows for each on average. Drop it, or "
@@ -157,8 +162,12 @@ def codes_of(column: Any, values: Sequence[str]) -> Array:
     return np.array([code(value) for value in column], dtype=np.float64)
 
 
+def in_order(values: Iterable[str]) -> list[str]:
+    """Values of a category: numbers by size, then text."""
+    return sorted(values, key=_order)
+
+
 def _order(text: str) -> tuple[int, float, str]:
-    """Numbers by size, before text."""
     try:
         return 0, float(text), text
     except ValueError:

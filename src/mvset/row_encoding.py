@@ -58,6 +58,11 @@ class RowEncoding(ArrayValue):
         """Rows as the kernel takes them."""
         return self._completed_categories.encoded(X if self.imputation is None else self.imputation.completed(X))
 
+    def decoded(self, encoded: Array) -> Array:
+        """Rows of the table from encoded ones; of a category, the value whose code is the largest."""
+        folded = self._completed_categories.folded(encoded, lambda block: block.argmax(axis=1).astype(np.float64))
+        return folded[:, : self.n_columns]
+
     def by_column(self, encoded: Array) -> Array:
         """One value per column of the table from those of encoded columns: a block has its length."""
         folded = self._completed_categories.folded(encoded, lambda block: np.linalg.norm(block, axis=1))

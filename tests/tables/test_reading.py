@@ -55,7 +55,7 @@ def test_missing_values_far_down_are_counted_so_far(tmp_path, monkeypatch):
     monkeypatch.setattr(formats, "_BATCH", 10)
     file = parquet(tmp_path / "t.parquet", a=[1.0] * 15 + [None] + [1.0] * 9)
     with pytest.raises(
-        TableError, match=r"in 'a' \(1\), in 1 of the first 20 rows\. Leave such rows out with --missing drop"
+        TableError, match=r"in 'a' \(1\), in 1 of the first 20 rows\. Fill them with --missing impute, leave"
     ):
         list(TableReader([file], ["a"]).batches())
 

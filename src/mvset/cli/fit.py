@@ -62,9 +62,16 @@ def fit_command(
         ),
     ] = None,
     out: Annotated[Path, typer.Option(help="File for the model.")] = Path("model.mvset"),
+    categories: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAMES", help="Columns of numbers that stand for categories; those of text always do."),
+    ] = None,
     missing: Annotated[
-        Literal["error", "drop"],
-        typer.Option(help="What to do about rows with missing or infinite values: stop, or leave them out."),
+        Literal["error", "drop", "impute"],
+        typer.Option(
+            help="What to do about rows with missing or infinite values: stop, leave them out, or fill them from "
+            "similar rows, here and when rows are scored."
+        ),
     ] = "error",
     calibration: Annotated[
         Literal["split", "conformal", "pac"],
@@ -124,7 +131,7 @@ def fit_command(
             fitted = fit_table(
                 files,
                 estimator,
-                ColumnRoles(columns or (), exclude or (), time, group, by),
+                ColumnRoles(columns or (), exclude or (), time, group, by, categories or ()),
                 missing=missing,
                 where=where,
                 max_rows=max_rows,
@@ -135,6 +142,9 @@ def fit_command(
         if fitted.left_out:
             names = ", ".join(fitted.left_out)
             typer.echo(f"Note: dates are left out of the fit: {names}. Rows in time order: --time.", err=True)
+        if fitted.too_many_values:
+            names = ", ".join(fitted.too_many_values)
+            typer.echo(f"Note: text with too many values for a category is left out of the fit: {names}.", err=True)
         model = ModelParts.of(fitted.model)
         rows = {"rows": fitted.n_rows, "rows_used": fitted.n_used, "rows_dropped": fitted.n_dropped}
         if as_json:

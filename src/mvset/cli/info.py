@@ -36,6 +36,8 @@ def json_summary(model: Any) -> dict[str, Any]:
     sets, interval, volume = model.sets, model.sets.mass_interval(), model.sets.volume()
     return {
         "columns": model.feature_names,
+        "categories": model.category_values,
+        "missing": "impute" if model.imputes else "error",
         "mass": sets.mass,
         "calibration": sets.guarantee.mode,
         "realised_mass": interval.estimate,
@@ -64,6 +66,8 @@ def text_summary(model: Any) -> dict[str, str]:
     units = "" if model.before is None else f", of {_preprocessing(model.before)} columns"
     return {
         "columns": ", ".join(model.feature_names),
+        **({"categories": _categories(model)} if model.category_values else {}),
+        **({"missing": "imputed"} if model.imputes else {}),
         "mass": f"{sets.mass:g}, calibration {sets.guarantee.mode!r}",
         "realised": f"{interval}{counted if interval.effective_rows < _MANY * interval.n_rows else ''}",
         **groups,
@@ -71,6 +75,13 @@ def text_summary(model: Any) -> dict[str, str]:
         "sigma": f"{model.estimator.sigma_:.4g}{units}",
         "volume": f"{sets.volume()}{units}",
     }
+
+
+def _categories(model: Any) -> str:
+    return ", ".join(
+        f"{name} ({len(values)} {'value' if len(values) == 1 else 'values'})"
+        for name, values in model.category_values.items()
+    )
 
 
 def _groups(model: Any) -> str:

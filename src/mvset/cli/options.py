@@ -113,7 +113,16 @@ def open_tables(
     files = table_files(tables, options)
     by = getattr(model.estimator, "by_column_", None)
     kept = [*(name for name in (by, time) if name), *split_names(keep, files[0].schema().names)]
-    reader = TableReader(files, model.feature_names, list(dict.fromkeys(kept)), "note", by, where, time)
+    reader = TableReader(
+        files,
+        model.feature_names,
+        list(dict.fromkeys(kept)),
+        "impute" if model.imputes else "note",
+        by,
+        where,
+        time,
+        model.category_values,
+    )
     if reader.reordered:
         typer.echo("Note: the columns are in a different order than in the fit; they are matched by name.", err=True)
     return reader

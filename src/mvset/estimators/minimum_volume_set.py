@@ -690,6 +690,16 @@ class MinimumVolumeSet(InferenceEstimator):
         contributions[:, encoding.categories.indices] += np.where(encoding.categories.unseen(X), _UNSEEN, 0.0)
         return contributions
 
+    def _normal_near(self, X: Any) -> NDArray[np.float64]:
+        """What would be normal near rows; the constant value where a column never changed before."""
+        X, encoding, function, constants = self._rows(X), self._encoding, self._function, self.sets_.constants
+        encoded = encoding.encoded(X)
+        with thread_map(self.n_jobs) as run:
+            shifted = encoded - self.sigma_ * function.units * displacement(function, encoded, run)
+        normal = encoding.decoded(shifted)
+        normal[:, constants.indices] = constants.values
+        return normal
+
 
 def _rows_per_parameter(rule: Splitting, guarantee: Guarantee) -> float:
     """From how many rows for each parameter of the metric on one metric serves all splits.

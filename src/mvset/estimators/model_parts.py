@@ -77,6 +77,22 @@ class ModelParts:
         columns = self.estimator._encoding.categories
         return {self.feature_names[j]: values for j, values in zip(columns.indices, columns.values, strict=True)}
 
+    def values_of(self, row: Array) -> dict[str, Any]:
+        """The values of a row by column: categories as text, None where a value is missing or was not seen."""
+        known = self.category_values
+
+        def value(name: str, number: float) -> Any:
+            if not np.isfinite(number) or (name in known and number < 0):
+                return None
+            return known[name][int(number)] if name in known else number
+
+        return {name: value(name, number) for name, number in zip(self.feature_names, row.tolist(), strict=True)}
+
+    @property
+    def imputes(self) -> bool:
+        """Whether missing values are filled."""
+        return self.estimator._encoding.imputation is not None
+
     def prepared(self, X: Any) -> Any:
         """Rows as the nested sets take them."""
         if self.before is None:

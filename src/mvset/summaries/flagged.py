@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,11 +71,13 @@ class NormalRanges:
     @classmethod
     def of(cls, model: ModelParts, mass: float) -> NormalRanges:
         """The ranges of the set of a mass."""
-        centres = model.estimator.support_vectors_
+        encoding, centres = model.estimator._encoding, model.estimator.support_vectors_
         centres = centres[:: -(-len(centres) // _MAX_CENTRES)]
-        scores = model.estimator.score_samples(centres)
+        scores = model.estimator._function(centres)
         inside = scores >= min(model.sets.offset(mass), scores.max())
-        return cls(centres[inside].min(axis=0), centres[inside].max(axis=0))
+        rows = encoding.decoded(centres[inside])
+        rows[:, encoding.categories.indices] = np.nan  # categories have no range
+        return cls(rows.min(axis=0), rows.max(axis=0))
 
     def in_table(self, model: ModelParts, rows: Array) -> dict[str, tuple[float, float]]:
         """The ranges by column of the table, for those that the steps before the sets can give back."""
@@ -82,7 +85,8 @@ class NormalRanges:
         if restored is None:
             return {}
         restored = np.sort(restored, axis=0)
-        return {name: (low, high) for name, low, high in zip(model.feature_names, *restored.tolist(), strict=True)}
+        ranges = zip(model.feature_names, *restored.tolist(), strict=True)
+        return {name: (low, high) for name, low, high in ranges if np.isfinite(low)}
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,7 @@ class ColumnAlarms:
     name: str
     share: float
     above: float | None
-    median: float | None
+    median: Any  # the most frequent value of a category
     normal_range: tuple[float, float] | None  # lowest and highest value within the set
 
     @property
@@ -146,9 +150,21 @@ def explained(
             ColumnAlarms(
                 name=name,
                 share=float(explained_by.mean()) if len(top) else 0.0,
-                above=float((own > 0).mean()) if len(own) else None,
-                median=float(np.median(in_table)) if len(in_table) else None,
+                above=float((own > 0).mean()) if len(own) and name not in model.category_values else None,
+                median=_typical(in_table, model.category_values.get(name)),
                 normal_range=normal.get(name),
             )
         )
     return flagged, sorted(columns, key=lambda column: -column.share)
+
+
+def _typical(values: Array, categories: list[str] | None) -> Any:
+    """The median, or the most frequent category; None if there is no value, or the most frequent was not seen."""
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return None
+    if categories is None:
+        return float(np.median(values))
+    codes, counts = np.unique(values, return_counts=True)
+    code = int(codes[counts.argmax()])
+    return categories[code] if code >= 0 else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,8 +48,8 @@ class UnusualRow:
     row: int
     score: float
     level: float
-    values: dict[str, float]  # by column of the table
-    normal: dict[str, float]  # normal values near the row; empty if the preprocessing cannot be inverted
+    values: dict[str, Any]  # by column of the table: numbers, or text; None where a value is missing
+    normal: dict[str, Any]  # normal values near the row; empty if the preprocessing cannot be inverted
     contributions: dict[str, float]  # by feature of the estimator, in units of the bandwidth
     kept: dict[str, Any]  # columns copied from the table
 
@@ -64,7 +64,7 @@ class UnusualRow:
         return max(self.contributions, key=lambda name: abs(self.contributions[name]))
 
     @property
-    def top_values(self) -> tuple[float | str, float | str]:
+    def top_values(self) -> tuple[Any, Any]:
         """The value of the top feature and its normal value; empty strings if it is not a column of the table."""
         return self.values.get(self.top_feature, ""), self.normal.get(self.top_feature, "")
 
@@ -158,10 +158,12 @@ class Survey:
         *,
         table: str | None = None,
         times: Times | None = None,
+        unseen: Mapping[int, dict[str, str]] | None = None,
     ) -> None:
         """Add a batch of rows; `kept` returns the columns to keep of the rows with given indices.
 
         `table` is the file that they are from, one of `tables`; `times` says when they were recorded, in any order.
+        `unseen` has values of categories that were not seen in the fit, by row of the batch and column.
         """
         self._drift.update(scored.drift_scores)
         n_sets = np.searchsorted(self._masses, scored.levels, side="left")  # number of sets that do not hold the row
@@ -174,7 +176,7 @@ class Survey:
         outside = np.flatnonzero(~scored.inside)
         flagged = np.column_stack([rows[outside], numbers[outside], scored.levels[outside], when[outside]])
         self._flagged.add(flagged, places[outside])
-        self._keep_unusual(rows, scored, numbers, kept)
+        self._keep_unusual(rows, scored, numbers, kept, unseen or {})
 
     @property
     def part(self) -> PartOfSurvey:
@@ -198,7 +200,8 @@ class Survey:
         sample, drift = self._sample.rows(), self._drift.report()
         calibration_rows = self.model.sets.mass_interval(self.mass).effective_rows
         ranges = NormalRanges.of(self.model, self.mass)
-        some_rows = np.array([list(row.values.values()) for row in self._unusual])
+        known = [[v if isinstance(v, float) else np.nan for v in row.values.values()] for row in self._unusual]
+        some_rows = np.array(known).reshape(len(known), -1)
         flagged, columns = explained(self.model, self._flagged, ranges, some_rows)
         return SurveyResult(
             mass=self.mass,
@@ -215,7 +218,12 @@ class Survey:
         )
 
     def _keep_unusual(
-        self, rows: Array, scored: ScoredRows, numbers: NDArray[np.int64], kept: Callable[[NDArray[np.intp]], list[Any]]
+        self,
+        rows: Array,
+        scored: ScoredRows,
+        numbers: NDArray[np.int64],
+        kept: Callable[[NDArray[np.intp]], list[Any]],
+        unseen: Mapping[int, dict[str, str]],
     ) -> None:
         """Merge the rows with the lowest scores of a batch into the most unusual ones so far."""
         n = min(self._n_unusual, len(rows))
@@ -226,16 +234,17 @@ class Survey:
         contributions = scored.contributions(candidates)
         furthest = np.lexsort((-_distances(contributions), scored.scores[candidates]))[:n]
         selected, contributions = candidates[furthest], contributions[furthest]
-        names, prepared_names = self.model.feature_names, self.model.prepared_names
-        normal = self.model.restored(self._normal(scored.prepared[selected], contributions), rows[selected])
+        prepared_names = self.model.prepared_names
+        near = self.model.estimator._normal_near(scored.prepared[selected])
+        normal = self.model.restored(near, rows[selected])
         self._keep_most_unusual(
             [
                 UnusualRow(
                     row=int(numbers[i]),
                     score=float(scored.scores[i]),
                     level=float(scored.levels[i]),
-                    values=dict(zip(names, rows[i].tolist(), strict=True)),
-                    normal={} if normal is None else dict(zip(names, normal[k].tolist(), strict=True)),
+                    values=self.model.values_of(rows[i]) | unseen.get(int(i), {}),
+                    normal={} if normal is None else self.model.values_of(normal[k]),
                     contributions=dict(zip(prepared_names, contributions[k].tolist(), strict=True)),
                     kept=others,
                 )
@@ -246,14 +255,6 @@ class Survey:
     def _keep_most_unusual(self, found: list[UnusualRow]) -> None:
         every = [*self._unusual, *found]
         self._unusual = sorted(every, key=lambda row: (row.score, -row.distance))[: self._n_unusual]
-
-    def _normal(self, prepared: Array, contributions: Array) -> Array:
-        """What would be normal near prepared rows; the constant value where a column never changed before."""
-        estimator = self.model.estimator
-        normal = prepared - estimator.sigma_ * estimator.column_scales_ * contributions
-        constants = self.model.sets.constants
-        normal[:, constants.indices] = constants.values
-        return np.asarray(normal)
 
 
 def _distances(contributions: Array) -> Array:

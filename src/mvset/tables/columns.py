@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,20 @@ _MIN_INCREASING = 20  # fewer increasing rows may be a coincidence
 _OUTLIER_RATIO = 20.0  # standard deviation over interquartile range: past it, a few outliers set the scale
 
 
-def check_columns(rows: Array, names: Sequence[str], lowest: Array | None = None, highest: Array | None = None) -> None:
+def check_columns(
+    rows: Array,
+    names: Sequence[str],
+    lowest: Array | None = None,
+    highest: Array | None = None,
+    categories: Collection[str] = (),
+) -> None:
     """Raise for columns that cannot be computed with; warn about constant, increasing and outlier-dominated ones.
 
-    `lowest` and `highest` are those of all rows if `rows` are a sample.
+    `lowest` and `highest` are those of all rows if `rows` are a sample. Of categories, rows have codes.
     """
-    lowest, highest = (rows.min(axis=0), rows.max(axis=0)) if lowest is None or highest is None else (lowest, highest)
+    if lowest is None or highest is None:
+        lowest, highest = np.fmin.reduce(rows), np.fmax.reduce(rows)
+    numeric = np.array([name not in categories for name in names])
     _check_magnitude(lowest, highest, names)
     constant = lowest == highest
     if constant.all():
@@ -33,12 +41,12 @@ def check_columns(rows: Array, names: Sequence[str], lowest: Array | None = None
         "Volumes ignore constant columns, and any row in which one differs is flagged.",
     )
     _warn_about(
-        _selected(_increases(rows), names),
+        _selected(_increases(rows) & numeric, names),
         "increasing from row to row, like a row number or a time stamp",
         "All new rows will lie outside the range of the training rows.",
     )
     _warn_about(
-        _selected(_has_dominant_outliers(rows) & ~constant, names),
+        _selected(_has_dominant_outliers(rows) & ~constant & numeric, names),
         "dominated by a few extreme values, which alone determine the standard deviation",
         "Changes of the other values will go undetected. Correct the extreme values.",
     )
@@ -73,5 +81,7 @@ def _increases(rows: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 def _has_dominant_outliers(rows: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Whether a few outliers determine the standard deviation of each column."""
-    low, high = np.quantile(rows, [0.25, 0.75], axis=0)
-    return np.asarray((high > low) & (rows.std(axis=0) > _OUTLIER_RATIO * (high - low)))
+    if np.isnan(rows).all(axis=0).any():
+        return np.zeros(rows.shape[1], dtype=bool)  # columns without values are refused elsewhere
+    low, high = np.nanquantile(rows, [0.25, 0.75], axis=0)
+    return np.asarray((high > low) & (np.nanstd(rows, axis=0) > _OUTLIER_RATIO * (high - low)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,19 +12,22 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from mvset.categories import Categories
 from mvset.estimators.minimum_volume_set import MinimumVolumeSet
 from mvset.estimators.pipeline import Pipeline
 from mvset.parallel import Map
 from mvset.progress import OnProgress, progress_listener
 from mvset.row_sample import RowSample
 from mvset.row_stream import Part, numbered
+from mvset.tables.categories import as_categories, category_columns, find_categories
 from mvset.tables.columns import check_columns
-from mvset.tables.errors import TableError
+from mvset.tables.errors import TableError, exclude_option, quoted
 from mvset.tables.formats import TableFile
 from mvset.tables.reading import (
     OnShare,
     TableReader,
     existing_column,
+    existing_columns,
     ignore_share,
     row_labels,
     selected_columns,
@@ -47,6 +50,7 @@ class FittedTable:
     n_used: int  # rows that the model was fitted to
     n_dropped: int  # rows left out because of missing values
     left_out: list[str]  # columns of dates, which are not fitted to
+    too_many_values: dict[str, int]  # columns of text with so many values that they are not fitted to, and how many
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,7 @@ class ColumnRoles:
     time: str | None = None
     group: str | None = None
     by: str | None = None
+    categories: Sequence[str] = ()  # columns of categories besides those of text
 
     @property
     def about_rows(self) -> dict[str, str]:
@@ -78,9 +83,24 @@ class ColumnRoles:
         unfitted = [name for name in self.about_rows.values() if name not in named]
         return selected_columns(file, self.columns, [*self.exclude, *unfitted, *self.dates(file)])
 
+    def named_categories(self, file: TableFile) -> list[str]:
+        """The columns that are named as categories."""
+        return existing_columns(self.categories, file, "--categories")
+
+    def check_unnamed(self, file: TableFile, too_many: Mapping[str, int]) -> None:
+        """Fail if columns are named that have too many values for a category."""
+        schema = file.schema().names
+        for name in [*split_names(self.columns, schema), *split_names(self.categories, schema)]:
+            if name in too_many:
+                raise TableError(
+                    f"Column {name!r} of {file.label} has {too_many[name]} values or more: too many for a category. "
+                    f"Exclude it with {exclude_option([name])}."
+                )
+
     def dates(self, file: TableFile) -> list[str]:
         """Columns of dates and times, unless they are named: a set has no use for them."""
         named = {*split_names(self.columns, file.schema().names), *self.about_rows.values()}
+        named |= set(self.named_categories(file))
         named |= set(split_names(self.exclude, file.schema().names))
         return [field.name for field in file.schema() if pa.types.is_temporal(field.type) and field.name not in named]
 
@@ -93,7 +113,7 @@ def fit_table(
     estimator: MinimumVolumeSet,
     columns: ColumnRoles = _ALL_COLUMNS,
     *,
-    missing: Literal["error", "drop"] = "error",
+    missing: Literal["error", "drop", "impute"] = "error",
     where: str | None = None,
     max_rows: int | None = None,
     seed: int,
@@ -106,16 +126,29 @@ def fit_table(
     """
     roles, names, left_out = columns.about_rows, columns.fitted_columns(files[0]), columns.dates(files[0])
     estimator.reading_ = files[0].remembered  # so that later tables are read alike
+    found = find_categories(
+        files, category_columns(files[0], names, columns.named_categories(files[0])), where, missing=missing == "impute"
+    )
+    values = found.values
+    columns.check_unnamed(files[0], found.too_many)
+    names = [name for name in names if name not in found.too_many]
+    if len(values) == len(names):
+        raise TableError(
+            f"{files[0].label} has no column of numbers to fit to. It has {quoted(files[0].schema().names)}."
+        )
+    estimator.set_params(missing="impute" if missing == "impute" else "error")
     if max_rows is None and not roles:
         table = _TableRows(
-            TableReader(files, names, (), missing, where=where), lambda share: on_progress("reading", share, 1.0)
+            TableReader(files, names, (), missing, where=where, categories=values),
+            lambda share: on_progress("reading", share, 1.0),
         )
         with progress_listener(on_progress):
             estimator.set_params(time_order=False).fit(table)
         estimator.by_column_ = None
         model = Pipeline([("sets", estimator)])
-        return FittedTable(model, names, table.n_rows, table.n_rows - table.n_dropped, table.n_dropped, left_out)
-    reader = TableReader(files, names, list(dict.fromkeys(roles.values())), missing, where=where)
+        n_used = table.n_rows - table.n_dropped
+        return FittedTable(model, names, table.n_rows, n_used, table.n_dropped, left_out, found.too_many)
+    reader = TableReader(files, names, list(dict.fromkeys(roles.values())), missing, where=where, categories=values)
     size = sys.maxsize if max_rows is None else max_rows
     sample, labels = RowSample(size, seed), {role: _Labels() for role in roles if role != "time"}
     for batch in reader.batches(lambda share: on_progress("reading", share, 1.0)):
@@ -130,8 +163,7 @@ def fit_table(
         sampled = sampled[np.argsort(sampled[:, len(names)], kind="stable")]
     by_role = dict(zip(roles, sampled[:, len(names) :].T, strict=True))
     rows = np.ascontiguousarray(sampled[:, : len(names)])
-    check_columns(rows, names)
-    table = pa.Table.from_arrays([pa.array(column) for column in rows.T], names=names)
+    check_columns(rows, names, categories=values)
     parameters = {
         argument: labels[role].of(by_role[role])
         for role, argument in (("group", "groups"), ("by", "by"))
@@ -139,10 +171,24 @@ def fit_table(
     }
     estimator.set_params(time_order="time" in roles)
     with progress_listener(on_progress):
-        estimator.fit(table, **parameters)
+        estimator.fit(_SampledRows(rows, names, as_categories(names, values), missing == "impute"), **parameters)
     model = Pipeline([("sets", estimator)])
     estimator.by_column_ = columns.by  # which column to read when rows are scored
-    return FittedTable(model, names, reader.n_rows, len(rows), reader.n_dropped, left_out)
+    return FittedTable(model, names, reader.n_rows, len(rows), reader.n_dropped, left_out, found.too_many)
+
+
+@dataclass(frozen=True)
+class _SampledRows:
+    """Rows in memory, with codes in place of categories."""
+
+    rows: Array
+    names: list[str]
+    categories: Categories
+    missing: bool
+
+    def batches(self) -> Iterator[Array]:
+        """All rows at once."""
+        yield self.rows
 
 
 class _TableRows:
@@ -150,6 +196,8 @@ class _TableRows:
 
     def __init__(self, reader: TableReader, on_first: OnShare = ignore_share) -> None:
         self.names = list(reader.features)
+        self.categories = as_categories(self.names, reader.categories)
+        self.missing = reader.missing == "impute"
         self.n_rows = self.n_dropped = 0
         self._reader, self._on_first = reader, on_first
 
@@ -170,12 +218,12 @@ class _TableRows:
     def check(self, rows: Array, lowest: Array, highest: Array) -> None:
         """Fail if there are too few rows, or columns that cannot be used; warn about columns that mislead."""
         _check_number(self._reader.files[0], self.n_rows, self.n_dropped)
-        check_columns(rows, self.names, lowest, highest)
+        check_columns(rows, self.names, lowest, highest, self._reader.categories)
 
 
 def _counts(reader: TableReader) -> tuple[int, int]:
     """Number of rows, and of those left out for missing values; they are read only if the file does not say."""
-    known = None if reader.missing == "drop" or reader.where else reader.files[0].known_rows()
+    known = None if reader.missing != "error" or reader.where else reader.files[0].known_rows()
     if known is not None:
         return known, 0
     for _ in reader.batches():

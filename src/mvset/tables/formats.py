@@ -28,6 +28,7 @@ from mvset.tables.errors import TableError, exclude_option, quoted
 from mvset.tables.numbers import NotANumber, NumberStyle, as_numbers, kind_of
 from mvset.tables.opening import PlainLines, as_utf8, decoded, encoding_of, opened, plain_lines
 from mvset.tables.options import GUESS, ReadingOptions
+from mvset.validation import is_missing, label_text
 
 _BATCH = 65_536  # rows per batch of binary formats
 _BLOCK = 4 << 20  # bytes per batch of text formats
@@ -117,6 +118,16 @@ class TableFile:
         """The type in which to read a column of type `kind` that is copied to the results unchanged."""
         # Feather cannot write dictionaries that differ between batches.
         return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+    def label_of(self, value: Any) -> str | None:
+        """The text of a value of a category column; None if it is missing."""
+        text = "" if is_missing(value) else label_text(value).strip()
+        if is_missing(value) or self._stands_for_missing(text):
+            return None
+        return re.sub(r"^([+-]?\d+)\.0+$", r"\1", text)  # 1.0 is 1: so whole numbers are written beside missing ones
+
+    def _stands_for_missing(self, text: str) -> bool:
+        return text in self.options.missing
 
     def _schema(self) -> pa.Schema:
         raise NotImplementedError
@@ -334,6 +345,9 @@ class CsvFile(_TextFile):
     def unchanged_type(self, kind: Any) -> Any:
         """Text: 007 stays 007."""
         return pa.string()
+
+    def _stands_for_missing(self, text: str) -> bool:
+        return self.numbers.is_missing(text)
 
 
 class NdjsonFile(_TextFile):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from mvset.categories import MISSING, UNSEEN, codes_of
 from mvset.tables.conditions import Condition
 from mvset.tables.errors import TableError, exclude_option, quoted
 from mvset.tables.formats import TableFile
@@ -18,7 +20,7 @@ from mvset.validation import checked_labels
 
 Array = NDArray[np.float64]
 OnShare = Callable[[float], None]  # told the share of a table that has been read
-MissingRows = Literal["error", "drop", "note"]
+MissingRows = Literal["error", "drop", "note", "impute"]
 _MISSING = 1e300  # values this large count as missing: often a placeholder, and infinite once standardised
 
 
@@ -35,6 +37,7 @@ class Batch:
     kept: pa.RecordBatch  # columns copied unchanged
     numbers: NDArray[np.int64]  # row numbers, counted from 0 in each file
     table: str  # the file, as it was named
+    unseen: dict[int, dict[str, str]] = field(default_factory=dict)  # values that the fit did not see, by row, column
 
     @property
     def rows(self) -> Array:
@@ -46,15 +49,33 @@ class Batch:
         if self.complete.all():
             return self
         kept = self.kept.filter(pa.array(self.complete)) if self.kept.num_columns else self.kept
-        numbers = self.numbers[self.complete]
-        return Batch(self.rows, np.ones(len(numbers), dtype=bool), kept, numbers, self.table)
+        numbers, places = self.numbers[self.complete], np.cumsum(self.complete) - 1
+        unseen = {int(places[i]): values for i, values in self.unseen.items() if self.complete[i]}
+        return Batch(self.rows, np.ones(len(numbers), dtype=bool), kept, numbers, self.table, unseen)
+
+    def notes(self, features: Sequence[str]) -> pa.Array | None:
+        """What is to be said of each row: values that are missing or imputed, or that the fit did not see."""
+        said = {
+            i: f"unseen: {', '.join(f'{name} = {value}' for name, value in values.items())}"
+            for i, values in self.unseen.items()
+        }
+        for i in np.flatnonzero(~(np.abs(self.values) < _MISSING).all(axis=1)).tolist():
+            names = [name for name, value in zip(features, self.values[i], strict=True) if not abs(value) < _MISSING]
+            gaps = f"{'imputed' if self.complete[i] else 'missing'}: {', '.join(names)}"
+            said[i] = f"{gaps}; {said[i]}" if i in said else gaps
+        if not said:
+            return None
+        notes = np.full(len(self.numbers), None, dtype=object)
+        notes[list(said)] = list(said.values())
+        return pa.array(notes, pa.string())
 
 
 @dataclass
 class TableReader:
     """Reads several files as one table; counts the rows read, and those with missing values.
 
-    Rows with missing values are an error, dropped, or kept for a note that they have no answer. `where` selects rows.
+    Rows with missing values are an error, dropped, kept for a note that they have no answer, or kept for a model that
+    imputes them. `where` selects rows. Values of category columns become codes, their places in `categories`.
     """
 
     files: Sequence[TableFile]
@@ -64,6 +85,7 @@ class TableReader:
     by: str | None = None  # column, one of those kept, that says by which offset a row is judged
     where: str | None = None
     time: str | None = None  # column, one of those kept, that says when a row was recorded
+    categories: Mapping[str, Sequence[str]] = field(default_factory=dict)  # values of the features that are categories
     n_rows: int = field(default=0, init=False)
     n_dropped: int = field(default=0, init=False)
 
@@ -78,7 +100,7 @@ class TableReader:
             kinds = {
                 file.unchanged_type(schema.field(name).type) for file, schema in zip(self.files, schemas, strict=True)
             }
-            if name in self.features:
+            if name in self.features and name not in self.categories:
                 kinds = {pa.float64()}
             # If files disagree on a type, keep the column as text.
             self.kept_fields.append(pa.field(name, kinds.pop() if len(kinds) == 1 else pa.string()))
@@ -93,7 +115,7 @@ class TableReader:
         for file, label, size in zip(self.files, self.labels, shares, strict=True):
             start = file.start
             condition = None if self.where is None else Condition(self.where, _sql_schema(file.schema()))
-            for record_batch, share in file.batches(self._wanted(condition)):
+            for record_batch, share in file.batches(self._wanted(file, condition)):
                 numbers = np.arange(start, start + record_batch.num_rows)
                 start += record_batch.num_rows
                 batch = self._batch(file, label, record_batch, numbers, condition)
@@ -135,12 +157,15 @@ class TableReader:
                         else "Correct --keep."
                     )
                 )
-        check_numeric(file, schema, self.features)
+        check_numeric(file, schema, [name for name in self.features if name not in self.categories])
         return schema
 
-    def _wanted(self, condition: Condition | None) -> pa.Schema:
-        """Columns to read: the features as float64, the columns kept, and those of the condition."""
+    def _wanted(self, file: TableFile, condition: Condition | None) -> pa.Schema:
+        """Columns to read: numbers as float64, categories, the columns kept, and those of the condition."""
         fields = {name: pa.field(name, pa.float64()) for name in self.features}
+        kept = {each.name: each for each in self.kept_fields}
+        for name in self.categories:
+            fields[name] = kept.get(name) or pa.field(name, file.unchanged_type(file.schema().field(name).type))
         for each in self.kept_fields:
             fields.setdefault(each.name, each)
         if condition is not None:
@@ -161,19 +186,36 @@ class TableReader:
             holds = condition.holds(batch)
             batch, numbers = batch.filter(holds), numbers[holds.to_numpy(zero_copy_only=False)]
         values = np.empty((batch.num_rows, len(self.features)))
-        for j in range(len(self.features)):
-            values[:, j] = batch.column(j).to_numpy(zero_copy_only=False)  # null becomes NaN
+        unseen: dict[int, dict[str, str]] = {}
+        for j, name in enumerate(self.features):
+            if name in self.categories:
+                values[:, j] = _codes(file, batch.column(j), self.categories[name])
+                for i in np.flatnonzero(values[:, j] == UNSEEN).tolist():
+                    unseen.setdefault(i, {})[name] = str(file.label_of(batch.column(j)[i].as_py()))
+            else:
+                values[:, j] = batch.column(j).to_numpy(zero_copy_only=False)  # null becomes NaN
         self.n_rows += len(values)
         finite = np.abs(values) < _MISSING
         complete: NDArray[np.bool_] = np.asarray(finite.all(axis=1))
         if self.missing == "error" and not complete.all():
             raise self._missing_values(file, finite)
+        if self.missing == "impute":
+            values[~finite] = np.nan
+            complete = self._has_values(values)
         self.n_dropped += int(np.sum(~complete))
         kept = pa.RecordBatch.from_arrays(
             [batch.column(name) for name in self.keep], schema=pa.schema(self.kept_fields)
         )
-        found = Batch(values, complete, kept, numbers, label)
+        found = Batch(values, complete, kept, numbers, label, unseen)
         return found.only_complete() if self.missing == "drop" else found
+
+    def _has_values(self, values: Array) -> NDArray[np.bool_]:
+        """Whether rows have any value: nothing can be said of empty ones."""
+        known = np.isfinite(values)
+        for j, name in enumerate(self.features):
+            if MISSING in self.categories.get(name, ()):
+                known[:, j] &= values[:, j] != self.categories[name].index(MISSING)
+        return np.asarray(known.any(axis=1))
 
     def _missing_values(self, file: TableFile, finite: NDArray[np.bool_]) -> TableError:
         counts = {self.features[j]: int(np.sum(~finite[:, j])) for j in np.flatnonzero(~finite.all(axis=0)).tolist()}
@@ -181,15 +223,23 @@ class TableReader:
         n_incomplete = int(np.sum(~finite.all(axis=1)))
         return TableError(
             f"{file.label}: missing or infinite values in {columns}, in {n_incomplete} of the first {self.n_rows} "
-            "rows. Leave such rows out with --missing drop, or fit without the columns: "
-            f"{exclude_option(list(counts))}."
+            "rows. Fill them with --missing impute, leave such rows out with --missing drop, or fit without the "
+            f"columns: {exclude_option(list(counts))}."
         )
 
 
-def missing_features(values: Array, features: Sequence[str]) -> str:
-    """The features that a row has no value of, for its note."""
-    names = [name for name, value in zip(features, values, strict=True) if not abs(value) < _MISSING]
-    return f"missing: {', '.join(names)}"
+def _codes(file: TableFile, column: pa.Array, values: Sequence[str]) -> Array:
+    """Codes of a category column."""
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    codes = codes_of([*(file.label_of(value) for value in encoded.dictionary.to_pylist()), None], values)
+    indices = pc.fill_null(encoded.indices, len(codes) - 1).to_numpy(zero_copy_only=False)
+    return np.asarray(codes[indices])
+
+
+def is_text(kind: Any) -> bool:
+    """Whether a column of this type holds text."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _sql_schema(schema: pa.Schema) -> pa.Schema:
@@ -212,8 +262,8 @@ def check_numeric(file: TableFile, schema: pa.Schema, features: Sequence[str]) -
 def selected_columns(file: TableFile, columns: Sequence[str], exclude: Sequence[str]) -> list[str]:
     """Names of the columns to use: `columns`, or all columns of the file, without those in `exclude`."""
     names = file.schema().names
-    wanted = _existing(columns, names, file, "--columns") or names
-    excluded = set(_existing(exclude, names, file, "--exclude"))
+    wanted = existing_columns(columns, file, "--columns") or names
+    excluded = set(existing_columns(exclude, file, "--exclude"))
     selected = [name for name in wanted if name not in excluded]
     if not selected:
         raise TableError(f"All columns of {file.label} are excluded. It has {quoted(names)}.")
@@ -252,8 +302,9 @@ def split_names(options: Sequence[str], names: Sequence[str]) -> list[str]:
     return list(found)
 
 
-def _existing(options: Sequence[str], names: Sequence[str], file: TableFile, option: str) -> list[str]:
+def existing_columns(options: Sequence[str], file: TableFile, option: str) -> list[str]:
     """The column names of an option; fails if the file does not have one of them."""
+    names = file.schema().names
     found = split_names(options, names)
     unknown = [name for name in found if name not in names]
     if unknown:

@@ -21,7 +21,7 @@ from mvset.exceptions import UnseenGroupWarning
 from mvset.parallel import Map, cluster_map
 from mvset.summaries.survey import PartOfSurvey, ScoredRows, Survey
 from mvset.tables.errors import TableError, quoted
-from mvset.tables.reading import Batch, OnShare, TableReader, ignore_share, missing_features, row_labels
+from mvset.tables.reading import Batch, OnShare, TableReader, ignore_share, row_labels
 from mvset.tables.times import row_times
 from mvset.tables.writing import Write, table_writer
 
@@ -87,6 +87,7 @@ def _score(
                 partial(_kept_rows, complete, "table" in schema.names),
                 table=batch.table,
                 times=None if reader.time is None else row_times(complete.kept, reader.time),
+                unseen=complete.unseen,
             )
         if write is not None:
             results = _results(batch, scored, by, survey.model, reader.features, schema)
@@ -161,11 +162,9 @@ def _results(
                 warnings.simplefilter("ignore", UnseenGroupWarning)  # said with the levels
                 found["p_value"] = model.sets.p_value(scored.scores, by)
         answers |= {name: _with_gaps(values, batch.complete) for name, values in found.items()}
-    gaps = np.flatnonzero(~batch.complete)
-    if len(gaps):
-        notes = np.full(len(batch.numbers), None, dtype=object)
-        notes[gaps] = [missing_features(batch.values[i], features) for i in gaps]
-        answers["note"] = pa.array(notes, pa.string())
+    notes = batch.notes(features)
+    if notes is not None:
+        answers["note"] = notes
     answers |= dict(zip(batch.kept.schema.names, batch.kept.columns, strict=True))
     columns = [answers.get(field.name, pa.nulls(len(batch.numbers), field.type)) for field in schema]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
