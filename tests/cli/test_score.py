@@ -246,8 +246,8 @@ def test_a_missing_column_is_named_with_a_remedy(refused, folder):
 def test_a_mass_that_cannot_be_guaranteed_is_refused(mvset, refused, folder):
     mvset("fit", "normal.csv", "--exclude", "id", "--calibration", "pac", "--out", "pac.mvset")
     assert refused("score", "pac.mvset", "today.csv", "--mass", "0.999") == (
-        "200 calibration rows cannot guarantee mass=0.999 in 'pac' mode: it takes 2995. Fit with more rows, or ask for "
-        "0.9851 at most."
+        "200 calibration rows cannot guarantee --mass 0.999 in 'pac' mode: it takes 2995. Fit with more rows, or ask "
+        "for 0.9851 at most."
     )
     assert "must be strictly between 0 and 1" in refused("score", "pac.mvset", "t", "--mass", "150", code=2)
 
