@@ -11,6 +11,7 @@ import pyarrow.parquet
 import pytest
 
 import mvset as library
+from mvset.summaries.levels import written_levels
 
 SCORE = ("score", "model.mvset", "today.csv")
 
@@ -55,8 +56,9 @@ def test_results_are_those_of_the_model_in_python(mvset, folder, suffix, mass):
     assert written["row"].to_pylist() == list(range(200))
     assert written["inside"].to_pylist() == expected["inside"]
     assert [name or None for name in written["top_feature"].to_pylist()] == expected["top_feature"]
-    for name in ("score", "level"):
-        np.testing.assert_allclose(written[name], expected[name], rtol=1e-14)
+    np.testing.assert_allclose(written["score"], expected["score"], rtol=1e-14)
+    np.testing.assert_array_equal(written["level"], written_levels(expected["level"], 400))
+    assert [level <= (mass or 0.95) for level in written["level"].to_pylist()] == expected["inside"]
 
 
 def test_all_formats_are_read_alike(mvset, folder):

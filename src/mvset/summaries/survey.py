@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mvset.estimators.model_parts import ModelParts
 from mvset.inference.results import DriftReport
 from mvset.row_sample import RowSample
+from mvset.summaries.levels import written_levels
 
 Array = NDArray[np.float64]
 
@@ -191,7 +192,7 @@ class Survey:
                 UnusualRow(
                     row=int(numbers[i]),
                     score=float(scored.scores[i]),
-                    level=float(scored.levels[i]),
+                    level=float(written_levels(scored.levels[i], self.model.sets.calibration.n_rows)),
                     values=dict(zip(names, rows[i].tolist(), strict=True)),
                     normal={} if normal is None else dict(zip(names, normal[k].tolist(), strict=True)),
                     contributions=dict(zip(prepared_names, contributions[k].tolist(), strict=True)),
