@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.parquet
 import pytest
 
 from mvset.watch import watcher
@@ -313,3 +314,20 @@ def test_options_that_do_not_go_together(refused, folder, arguments, said):
 def test_a_command_that_does_not_exist_is_refused_at_the_start(refused, folder, command):
     Path("incoming").mkdir()
     assert refused(*WATCH, "--on-alarm", command).startswith("--on-alarm: ")
+
+
+def test_models_with_offsets_for_groups_and_other_options_of_score(mvset, folder):
+    sites = pa.array(["north", "south"] * 200)
+    pa.csv.write_csv(readings(400, seed=0).append_column("site", sites), "sites.csv")
+    mvset("fit", "sites.csv", "--exclude", "id", "--by", "site", "--out", "model.mvset")
+    Path("incoming").mkdir()
+    for i, shift in enumerate(SHIFTS[:4]):
+        table = readings(100, seed=50 + i, shift=shift).append_column("site", sites[:100])
+        pa.parquet.write_table(table, f"incoming/{i}.parquet")
+        os.utime(f"incoming/{i}.parquet", (1e9 + i, 1e9 + i))
+    done = mvset(*WATCH, "--only-outside", "--out-format", "parquet")
+    assert done.stderr.count("Alarm: ") == 1
+    written = pa.parquet.read_table("judged/3.parquet.parquet")
+    mvset("score", "model.mvset", "incoming/3.parquet", "--only-outside", "--out", "expected.parquet")
+    assert written.equals(pa.parquet.read_table("expected.parquet"))
+    assert set(written["inside"].to_pylist()) == {False}
