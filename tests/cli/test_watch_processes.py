@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -14,7 +12,6 @@ import pytest
 
 from .test_watch import SHIFTS, arrive, arrive_all, remembered, results
 
-COMMAND = str(Path(sys.executable).parent / "mvset")
 WATCH = ["score", "model.mvset", "--watch", "incoming", "--out-dir", "judged", "--settle", "0.1", "--jobs", "1"]
 
 # One process loads the library and the model; each run is a fork of it. They are killed at random times after they have
@@ -69,26 +66,49 @@ def test_a_watch_that_is_killed_again_and_again_ends_as_one_that_is_not(mvset, f
     assert not list(Path("judged").glob(".*.partial"))
 
 
+# The command as users run it, in a fork of a process that has loaded the library.
+ENDED = """
+import os, signal, sys, time, warnings
+import mvset_command, mvset.watch.watcher
+from mvset.cli.app import app
+
+warnings.simplefilter("ignore", DeprecationWarning)
+app(["score", "model.mvset", "today.csv", "--jobs", "1", "--out", "scores.csv"], standalone_mode=False)
+for sign in (signal.SIGINT, signal.SIGTERM):
+    child = os.fork()
+    if child == 0:
+        for number, name in ((1, "stdout"), (2, "stderr")):
+            os.dup2(os.open(f"{sign.name}.{name}", os.O_WRONLY | os.O_CREAT), number)
+        sys.argv = ["mvset", *sys.argv[1:], "--out-dir", sign.name]
+        mvset_command.main()
+    for table in ("a.csv", "b.csv"):  # the second arrives while it watches
+        os.rename(f"{table}.waiting", f"incoming/{table}")
+        while not os.path.exists(f"{sign.name}.stdout") or f"{table}: " not in open(f"{sign.name}.stdout").read():
+            assert os.waitpid(child, os.WNOHANG) == (0, 0)
+            time.sleep(0.02)
+    began = time.monotonic()
+    os.kill(child, sign)
+    status = os.waitpid(child, 0)[1]
+    print(sign.name, os.waitstatus_to_exitcode(status), time.monotonic() - began)
+    for table in ("a.csv", "b.csv"):
+        os.rename(f"incoming/{table}", f"{table}.waiting")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Forks.")
 def test_a_watch_ends_when_it_is_told_to(folder):
-    arrive("a.csv")
-    processes = {
-        sign: subprocess.Popen(
-            [COMMAND, *WATCH, "--out-dir", sign.name], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        for sign in (signal.SIGINT, signal.SIGTERM)
-    }
-    for process in processes.values():
-        assert process.stdout.readline().startswith("a.csv: ")
-    arrive("b.csv")  # while they watch
-    for sign, process in processes.items():
-        assert process.stdout.readline().startswith("b.csv: ")
-        began = time.monotonic()
-        process.send_signal(sign)
-        _, said = process.communicate(timeout=60)
-        assert time.monotonic() - began < 10  # a loaded machine; less than a second otherwise
-        assert process.returncode == 128 + sign
+    for name in ("a.csv", "b.csv"):
+        arrive(name)
+        Path("incoming", name).rename(f"{name}.waiting")
+    command = [sys.executable, "-W", "ignore", "-c", ENDED, *WATCH]
+    done = subprocess.run(command, check=True, timeout=120, capture_output=True, text=True)
+    ended = [line.split() for line in done.stdout.splitlines() if line.startswith("SIG")]
+    assert [line[:2] for line in ended] == [["SIGINT", "130"], ["SIGTERM", "143"]]
+    assert max(float(line[2]) for line in ended) < 5  # a loaded machine; a fraction of a second otherwise
+    for name in ("SIGINT", "SIGTERM"):
+        said = Path(f"{name}.stderr").read_text()
         assert "Traceback" not in said
-        stopped = f"Stopped. {sign.name}/watch.sqlite remembers the tables that were judged; the same command goes on"
-        assert (stopped in said) == (sign is signal.SIGINT)
-        with closing(sqlite3.connect(f"{sign.name}/watch.sqlite")) as database:
+        stopped = f"Stopped. {name}/watch.sqlite remembers the tables that were judged; the same command goes on"
+        assert (stopped in said) == (name == "SIGINT")
+        with closing(sqlite3.connect(f"{name}/watch.sqlite")) as database:
             assert database.execute("SELECT name FROM files ORDER BY number").fetchall() == [("a.csv",), ("b.csv",)]

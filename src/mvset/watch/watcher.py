@@ -23,7 +23,7 @@ from mvset.watch.drift_alarm import DriftAlarm
 from mvset.watch.state import JudgedFile, WatchState
 
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # it is full, or cannot be written
-_PAUSE = 1.0  # seconds between two looks at the folder, at most while a file settles
+_PAUSE = (0.05, 1.0)  # seconds between two looks at the folder, at least and at most
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,8 @@ class Watcher:
                 yield from self._judge(name)
             if once and not (first and arriving):
                 return
-            first, settle, looked = False, self._arrivals.settle, time.monotonic() - began
-            time.sleep(settle if once else max(looked, min(_PAUSE, settle / 2 if arriving else _PAUSE)))
+            first, settle, took = False, self._arrivals.settle, time.monotonic() - began
+            time.sleep(settle if once else max(took, np.clip(settle / 2, *_PAUSE)))
 
     def _judge(self, name: str) -> Iterator[JudgedFile | Said]:
         path = self._arrivals.folder / name
