@@ -15,6 +15,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
+from mvset.tables import spooling
 from mvset.watch import watcher
 from mvset.watch.state import WatchState
 
@@ -218,6 +219,36 @@ def test_a_full_disk_ends_the_watch_and_the_table_is_judged_later(mvset, folder,
         assert done.exit_code == 1
         assert done.stderr.endswith("No space left on device.\n")
     assert mvset(*WATCH).stdout.startswith("a.csv: ")
+
+
+def test_a_state_that_cannot_be_written_ends_the_watch(mvset, folder):
+    arrive("a.csv")
+    mvset(*WATCH)
+    arrive("b.csv")
+    with closing(sqlite3.connect("judged/watch.sqlite")) as database:
+        database.execute("ALTER TABLE files DROP COLUMN verdict")
+    done = mvset(*WATCH)
+    assert done.exit_code == 1
+    assert done.stderr.startswith("judged/watch.sqlite cannot be written: ")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Names of files are bytes.")
+def test_a_name_that_is_no_text_is_said_and_left_alone(mvset, folder):
+    arrive("a.csv")
+    os.rename(b"incoming/a.csv", b"incoming/gr\xf6\xdfe.csv")
+    arrive("b.csv")
+    done = mvset(*WATCH)
+    assert done.stdout.startswith("b.csv: ")
+    assert len(done.stdout.splitlines()) == 1
+    assert "its name is not valid text. Rename it." in done.stderr
+
+
+def test_temporary_files_do_not_pile_up(mvset, folder):
+    Path("incoming").mkdir()
+    rows = readings(50, seed=1).select(["flow", "pressure"]).to_pylist()
+    Path("incoming/a.json").write_text(json.dumps(rows))
+    assert mvset(*WATCH).stdout.startswith("a.json: ")
+    assert spooling._folder == []
 
 
 def test_a_bug_does_not_stop_the_watch(mvset, folder, monkeypatch):
