@@ -141,7 +141,7 @@ def test_numbers_of_all_kinds_become_float64(kind):
 )
 def test_text_and_dates_are_refused_by_name(kind, column, said):
     table = pa.table({"flow": [1.0, 2.0], "odd": column})
-    with pytest.raises(ValueError, match=rf"^Column\(s\) 'odd' of X are not numeric: they hold {said}\."):
+    with pytest.raises(ValueError, match=rf"^Column 'odd' of X is not numeric, but {said}\."):
         row_stream(kind(table))
 
 

@@ -59,7 +59,7 @@ def test_missing_and_infinite_values_name_the_column(value):
         (pd.DataFrame({"speed": X[:, 0], "id": np.array(NAMES, dtype=object)}), "'id' has 120 different values"),
         (pl.DataFrame({"speed": X[:, 0], "id": NAMES}), "'id' has 120 different values"),
         (pd.DataFrame({"city": ["x", "y"] * 60}), "All columns of X are categories"),
-        (pd.DataFrame({"speed": X[:, 0], "at": pd.date_range("2026-01-01", periods=120)}), "'at' of X are not numeric"),
+        (pd.DataFrame({"speed": X[:, 0], "at": pd.date_range("2026-01-01", periods=120)}), "'at' of X is not numeric"),
     ],
     ids=[
         "empty",
@@ -272,7 +272,7 @@ def test_masked_values_are_refused_by_column_and_a_mask_without_any_is_fine():
     model = MinimumVolumeSet(sigma=0.5, splits=2, random_state=0).fit(X)
     X[3, 1] = np.ma.masked
     for call in (MinimumVolumeSet(sigma=0.5).fit, model.predict):
-        with pytest.raises(ValueError, match=r"masked array with masked values in column\(s\) 1\. Drop"):
+        with pytest.raises(ValueError, match=r"masked array with masked values in column 1\. Drop"):
             call(X)
 
 
@@ -377,7 +377,7 @@ def test_labels_are_text(labels, text):
     ids=lambda value: f"{type(value).__name__} {getattr(value, 'dtype', '')}",
 )
 def test_missing_labels_are_refused(labels):
-    with pytest.raises(ValueError, match=r"by has no label for 1 row\(s\), the first of them row 1\. Drop these rows"):
+    with pytest.raises(ValueError, match=r"by has no label for 1 row, row 1\. Drop rows without"):
         checked_labels(labels, 3, "by")
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from mvset.parallel import Map
 from mvset.validation import reject_non_numeric
+from mvset.wording import are, columns_named
 
 Array = NDArray[np.float64]
 
@@ -177,7 +178,7 @@ def _reject_other_types(schema: Any) -> None:
     reject_non_numeric(schema.empty_table())
     nested = [f"{field.name!r} ({field.type})" for field in schema if field.type.num_fields]
     if nested:
-        raise ValueError(f"Column(s) {', '.join(nested)} of X are not numeric. Drop them.")
+        raise ValueError(f"{columns_named(nested)} of X {are(len(nested))} not numeric. Drop such columns.")
 
 
 def _rows(batch: Any) -> Array:

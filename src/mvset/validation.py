@@ -12,6 +12,7 @@ from sklearn import get_config
 from sklearn.utils.validation import check_array, validate_data
 
 from mvset.exceptions import ColumnScaleWarning, ConstantColumnWarning, warn
+from mvset.wording import are, columns_named, counted
 
 _MAX_SCALE_RATIO = 100.0  # of standard deviations: beyond it the widest column alone decides every distance
 
@@ -104,7 +105,7 @@ def reject_masked(X: Any, name: str = "X") -> None:
         if isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part):
             mask = np.ma.getmaskarray(part)
             columns = np.flatnonzero(mask.reshape(-1, mask.shape[-1]).any(axis=0))
-            where = "" if mask.ndim < 2 and part is X else f" in column(s) {', '.join(map(str, columns[:5]))}"
+            where = "" if mask.ndim < 2 and part is X else f" in {columns_named(columns[:5]).lower()}"
             raise ValueError(
                 f"{name} is a masked array with masked values{where}. Drop these rows, or fill them, e.g. "
                 f"{name}.filled(numpy.nan) and sklearn.impute.SimpleImputer."
@@ -132,12 +133,12 @@ def reject_non_numeric(X: Any, name: str = "X") -> None:
         _reject_non_numeric_array(np.asarray(X), name)
         return
     for kind, advice in (
-        ("dates", "Drop them, or turn them into numbers, e.g. seconds since a fixed date."),
-        ("text", "Drop them, or turn them into numbers, e.g. with sklearn.preprocessing.OneHotEncoder."),
+        ("dates", "Drop dates, or turn them into numbers, e.g. seconds since a fixed date."),
+        ("text", "Drop text, or turn it into numbers, e.g. with sklearn.preprocessing.OneHotEncoder."),
     ):
         found = [repr(column) for column, found_kind in kinds.items() if found_kind == kind]
         if found:
-            raise ValueError(f"Column(s) {', '.join(found)} of {name} are not numeric: they hold {kind}. {advice}")
+            raise ValueError(f"{columns_named(found)} of {name} {are(len(found))} not numeric, but {kind}. {advice}")
 
 
 def _reject_non_numeric_array(array: Any, name: str) -> None:
@@ -201,9 +202,10 @@ def checked_labels(labels: Any, n_rows: int, name: str) -> NDArray[Any]:
         raise ValueError(f"{name} has shape {values.shape}, and X has {n_rows} rows: give one label per row.")
     missing = [i for i, value in enumerate(values.tolist()) if is_missing(value)]
     if missing:
+        first = "the first of them " if len(missing) > 1 else ""
         raise ValueError(
-            f"{name} has no label for {len(missing)} row(s), the first of them row {missing[0]}. Drop these rows, or "
-            "give them a label of their own."
+            f"{name} has no label for {counted(len(missing), 'row')}, {first}row {missing[0]}. Drop rows without a "
+            "label, or give them one of their own."
         )
     return np.array([label_text(value) for value in values.tolist()], dtype=object)
 

@@ -94,7 +94,7 @@ def test_whole_groups_are_reserved_and_the_others_are_split():
 def test_two_groups_are_the_least():
     two = GroupSplitting(4, 0.2, np.repeat([0, 1], 10)).splits(np.arange(20), np.random.RandomState(0))
     assert {len(split.held_out) for split in two} == {10}
-    with pytest.raises(ValueError, match=r"groups has 1 distinct value\(s\) in 20 rows; at least 2 are needed"):
+    with pytest.raises(ValueError, match=r"groups has 1 distinct value in 20 rows; at least 2 are needed"):
         GroupSplitting(4, 0.2, np.zeros(20, dtype=int)).splits(np.arange(20), np.random.RandomState(0))
 
 
@@ -329,7 +329,9 @@ def test_contradictions_are_refused(settings, match):
 @pytest.mark.parametrize(("mass", "needed"), [(0.5, 1), (0.9, 9), (0.95, 19), (0.99, 99)])
 def test_a_mass_is_resolved_from_as_many_rows_as_conformal_needs(mass, needed):
     warn_if_unresolved(mass, needed)
-    with pytest.warns(CalibrationWarning, match=f"{needed - 1} held-out rows cannot resolve .* {needed} are needed"):
+    with pytest.warns(
+        CalibrationWarning, match=f"{needed - 1} held-out rows cannot resolve .* {needed} (are|is) needed"
+    ):
         warn_if_unresolved(mass, needed - 1)
 
 

@@ -176,7 +176,7 @@ def test_unknown_column_names_are_refused(refused, options, said):
 
 def test_a_guarantee_that_needs_more_rows_is_refused(refused):
     assert refused(*FIT, "--mass", "0.999", "--calibration", "pac", "--out", "m").startswith(
-        "n_samples=400 rows are too few to guarantee mass=0.999 with calibration='pac' with confidence=0.95: "
+        "400 rows are too few to guarantee --mass 0.999 with --calibration pac: "
     )
 
 
@@ -330,7 +330,7 @@ def test_text_that_ends_in_the_middle_is_refused(refused, large):
     lines = Path("large.csv").read_text().splitlines()
     Path("large.csv").write_text("\n".join([*lines[:4000], "40.1"]) + "\n")
     said = refused("fit", "large.csv", "--out", "m")
-    assert said.startswith("large.csv: row 4000 has 1 values instead of 2")
+    assert said.startswith("large.csv: row 4000 has 1 value instead of 2")
     assert not Path("m").exists()
 
 

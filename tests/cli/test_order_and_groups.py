@@ -121,7 +121,7 @@ def test_time_and_group_contradict_each_other(mvset):
     write(plant(100), "t.csv")
     done = mvset("fit", "t.csv", "--columns", "flow", "--time", "day", "--group", "machine", "--out", "m")
     assert done.exit_code == 1
-    assert "time_order=True makes its own splits" in done.stderr
+    assert done.stderr == "--time COLUMN makes its own splits: leave out --group.\n"
 
 
 # ---------------------------------------------------------------- groups that are alike

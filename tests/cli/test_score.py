@@ -11,6 +11,7 @@ import pyarrow.parquet
 import pytest
 
 import mvset as library
+from mvset.summaries.levels import written_levels
 
 SCORE = ("score", "model.mvset", "today.csv")
 
@@ -55,8 +56,9 @@ def test_results_are_those_of_the_model_in_python(mvset, folder, suffix, mass):
     assert written["row"].to_pylist() == list(range(200))
     assert written["inside"].to_pylist() == expected["inside"]
     assert [name or None for name in written["top_feature"].to_pylist()] == expected["top_feature"]
-    for name in ("score", "level"):
-        np.testing.assert_allclose(written[name], expected[name], rtol=1e-14)
+    np.testing.assert_allclose(written["score"], expected["score"], rtol=1e-14)
+    np.testing.assert_array_equal(written["level"], written_levels(expected["level"], 400))
+    assert [level <= (mass or 0.95) for level in written["level"].to_pylist()] == expected["inside"]
 
 
 def test_all_formats_are_read_alike(mvset, folder):
@@ -319,8 +321,8 @@ def test_a_missing_column_is_named_with_a_remedy(refused, folder):
 def test_a_mass_that_cannot_be_guaranteed_is_refused(mvset, refused, folder):
     mvset("fit", "normal.csv", "--exclude", "id", "--calibration", "pac", "--out", "pac.mvset")
     assert refused("score", "pac.mvset", "today.csv", "--mass", "0.999") == (
-        "200 calibration rows cannot guarantee mass=0.999 in 'pac' mode: it takes 2995. Fit with more rows, or ask for "
-        "0.9851 at most."
+        "200 calibration rows cannot guarantee --mass 0.999 in 'pac' mode: it takes 2995. Fit with more rows, or ask "
+        "for 0.9851 at most."
     )
     assert "must be strictly between 0 and 1" in refused("score", "pac.mvset", "t", "--mass", "150", code=2)
 

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.parquet
 import pytest
 
+from mvset.tables import spooling
 from mvset.watch import watcher
 from mvset.watch.state import WatchState
 
@@ -219,6 +221,36 @@ def test_a_full_disk_ends_the_watch_and_the_table_is_judged_later(mvset, folder,
     assert mvset(*WATCH).stdout.startswith("a.csv: ")
 
 
+def test_a_state_that_cannot_be_written_ends_the_watch(mvset, folder):
+    arrive("a.csv")
+    mvset(*WATCH)
+    arrive("b.csv")
+    with closing(sqlite3.connect("judged/watch.sqlite")) as database:
+        database.execute("ALTER TABLE files DROP COLUMN verdict")
+    done = mvset(*WATCH)
+    assert done.exit_code == 1
+    assert done.stderr.startswith("judged/watch.sqlite cannot be written: ")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Names of files are bytes.")
+def test_a_name_that_is_no_text_is_said_and_left_alone(mvset, folder):
+    arrive("a.csv")
+    os.rename(b"incoming/a.csv", b"incoming/gr\xf6\xdfe.csv")
+    arrive("b.csv")
+    done = mvset(*WATCH)
+    assert done.stdout.startswith("b.csv: ")
+    assert len(done.stdout.splitlines()) == 1
+    assert "its name is not valid text. Rename it." in done.stderr
+
+
+def test_temporary_files_do_not_pile_up(mvset, folder):
+    Path("incoming").mkdir()
+    rows = readings(50, seed=1).select(["flow", "pressure"]).to_pylist()
+    Path("incoming/a.json").write_text(json.dumps(rows))
+    assert mvset(*WATCH).stdout.startswith("a.json: ")
+    assert spooling._folder == []
+
+
 def test_a_bug_does_not_stop_the_watch(mvset, folder, monkeypatch):
     arrive("a.csv")
     monkeypatch.setattr(watcher, "score_table", lambda *_, **__: 1 / 0)
@@ -313,3 +345,20 @@ def test_options_that_do_not_go_together(refused, folder, arguments, said):
 def test_a_command_that_does_not_exist_is_refused_at_the_start(refused, folder, command):
     Path("incoming").mkdir()
     assert refused(*WATCH, "--on-alarm", command).startswith("--on-alarm: ")
+
+
+def test_models_with_offsets_for_groups_and_other_options_of_score(mvset, folder):
+    sites = pa.array(["north", "south"] * 200)
+    pa.csv.write_csv(readings(400, seed=0).append_column("site", sites), "sites.csv")
+    mvset("fit", "sites.csv", "--exclude", "id", "--by", "site", "--out", "model.mvset")
+    Path("incoming").mkdir()
+    for i, shift in enumerate(SHIFTS[:4]):
+        table = readings(100, seed=50 + i, shift=shift).append_column("site", sites[:100])
+        pa.parquet.write_table(table, f"incoming/{i}.parquet")
+        os.utime(f"incoming/{i}.parquet", (1e9 + i, 1e9 + i))
+    done = mvset(*WATCH, "--only-outside", "--out-format", "parquet")
+    assert done.stderr.count("Alarm: ") == 1
+    written = pa.parquet.read_table("judged/3.parquet.parquet")
+    mvset("score", "model.mvset", "incoming/3.parquet", "--only-outside", "--out", "expected.parquet")
+    assert written.equals(pa.parquet.read_table("expected.parquet"))
+    assert set(written["inside"].to_pylist()) == {False}

@@ -111,7 +111,7 @@ def test_columns_that_do_not_exist(named):
 
 
 def test_text_is_refused_if_no_column_is_a_category():
-    with pytest.raises(ValueError, match="'colour' of X are not numeric"):
+    with pytest.raises(ValueError, match="'colour' of X is not numeric"):
         MinimumVolumeSet(categorical_features=None).fit(table())
 
 

@@ -335,7 +335,7 @@ def test_iterations_and_failures_of_all_splits_count():
     X = two_moons(200, random_state=1)
     few, all_of_them = (MinimumVolumeSet(sigma=0.3, splits=b, random_state=0).fit(X).n_iter_ for b in (10, "auto"))
     assert all_of_them > 3 * few
-    with pytest.warns(ConvergenceWarning, match=r"^50 solve\(s\) did not converge"):
+    with pytest.warns(ConvergenceWarning, match=r"^50 solves did not converge"):
         MinimumVolumeSet(sigma=0.3, max_iter=1, random_state=0, nu=0.6).fit(X)
 
 

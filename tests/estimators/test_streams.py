@@ -288,9 +288,9 @@ def streams(data, folder):
 @pytest.mark.parametrize(
     ("column", "said"),
     [
-        (pa.array(["P-07"] * 600), r"Column\(s\) 'odd' of X are not numeric: they hold text"),
-        (pa.array([0] * 600, pa.date32()), r"Column\(s\) 'odd' of X are not numeric: they hold dates"),
-        (pa.array([0] * 600, pa.timestamp("s")), r"Column\(s\) 'odd' of X are not numeric: they hold dates"),
+        (pa.array(["P-07"] * 600), r"Column 'odd' of X is not numeric, but text"),
+        (pa.array([0] * 600, pa.date32()), r"Column 'odd' of X is not numeric, but dates"),
+        (pa.array([0] * 600, pa.timestamp("s")), r"Column 'odd' of X is not numeric, but dates"),
         (pa.array([1, None] * 300), r"NaN or infinity in column 'odd'"),
         (pa.nulls(600), r"NaN or infinity in column 'odd'"),
         (pa.array([0.0] * 599 + [np.inf]), r"NaN or infinity in column 'odd' \(1 of rows \d+ to 599\)"),

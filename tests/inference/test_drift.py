@@ -118,3 +118,10 @@ def test_false_alarms_of_dependent_rows():
         now, before = np.repeat(rng.normal(size=60), 5), np.repeat(rng.normal(size=100), 5)
         alarms += report(now, before, np.quantile(before, 0.1), 0.05, sizes=EffectiveSizes(5.0, 5.0)).drifted
     assert alarms / 400 <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / 400)
+
+
+def test_the_expected_share_has_no_rounding_error():
+    scores = np.arange(100.0)
+    counter = DriftCounter(CountedScores.of(scores), 5.0, np.inf, 0.01, EffectiveSizes(), EffectiveSizes())
+    counter.update(scores)
+    assert counter.report().expected_share == 0.05  # 1 - 0.95 is 0.050000000000000044

@@ -137,7 +137,7 @@ BAD_CSV = {
     "blank": ("\n\n", "{path} has no rows."),
     "names without an end": ("a,b", "{path} has no rows."),
     "doubled": ("a,b,a\n1,2,3\n", "{path} has more than one column called 'a': rename them."),
-    "short row": ("a,b\n1,2\n3\n", "{path}: row 2 has 1 values instead of 2: correct the file."),
+    "short row": ("a,b\n1,2\n3\n", "{path}: row 2 has 1 value instead of 2: correct the file."),
     "long row": ("a,b\n1,2\n3,4,5\n", "{path}: row 2 has 3 values instead of 2: correct the file."),
     "latin-1 names": ("a,b,größe\n1,2,3\n".encode("latin-1"), NOT_UTF8),
     "hexadecimal": (

@@ -10,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mvset import MinimumVolumeSet
 from mvset.estimators.model_parts import ModelParts
+from mvset.summaries.levels import written_levels
 from mvset.summaries.survey import Survey
 from mvset.tables import formats
 from mvset.tables.errors import TableError
@@ -46,7 +47,8 @@ def test_results_and_survey_agree_with_the_model(model, new, tmp_path, monkeypat
     written = pa.parquet.read_table(tmp_path / "s.parquet")
     prepared = model.prepared(new)
     assert written["inside"].to_pylist() == (model.estimator.predict(prepared, 0.9) == 1).tolist()
-    np.testing.assert_array_equal(written["level"], model.estimator.level(prepared))
+    levels = written_levels(model.estimator.level(prepared), model.sets.calibration.n_rows)
+    np.testing.assert_array_equal(written["level"], levels)
     assert result.drift == model.estimator.check_drift(prepared, mass=0.9, false_alarm_rate=0.01)
     assert result.drift.n_outside == written["inside"].to_pylist().count(False)
     progress: list[float] = []

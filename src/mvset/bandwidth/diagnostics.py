@@ -57,10 +57,11 @@ def _nu_too_small(nu: float, curve: BandwidthCurve) -> str:
     proportion = min(5.0, nu / outliers) if outliers > 0 else 2.0
     # A tenth more than the proportion says, rounded up to the next 0.05.
     suggested = min(1.0, max(np.ceil(20 * 1.1 * needed * proportion) / 20, np.ceil(20 * 1.25 * nu) / 20))
+    larger = f"Try nu={suggested:g}{' or more' if suggested < 1.0 else ''}" if nu < 1.0 else "Ask for a larger mass"
     return (
         f"nu={nu:g} is too small here: the unshifted one-class SVM holds {curve.training_mass:.3f} of its training "
         f"rows, and must hold at most {curve.masses[0]:.3f} for its level sets to describe the masses asked for. "
-        f"Try nu={suggested:g} or more, or a wider sigma."
+        f"{larger}, or a wider sigma."
     )
 
 

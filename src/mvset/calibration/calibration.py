@@ -25,6 +25,7 @@ from mvset.inference.p_values import conformal_p_values
 from mvset.inference.results import MassBand, MassInterval
 from mvset.validation import checked_share
 from mvset.values import ArrayValue, checked_array
+from mvset.wording import counted
 
 Array = NDArray[np.float64]
 
@@ -234,8 +235,8 @@ class Calibration(ArrayValue):
         mass = checked_share(mass)
         if not self.can_guarantee(mass):
             raise ValueError(
-                f"{self.n_rows} calibration rows cannot guarantee mass={mass:g} in {self.guarantee.mode!r} mode: "
-                f"it takes {self.guarantee.min_rows(mass)}. Fit with more rows, or ask for "
+                f"{counted(self.n_rows, 'calibration row')} cannot guarantee mass={mass:g} in {self.guarantee.mode!r} "
+                f"mode: it takes {self.guarantee.min_rows(mass)}. Fit with more rows, or ask for "
                 f"{np.floor(1e4 * self.rank_masses[-1]) / 1e4:g} at most."
             )
         return float(offset_at(self.offsets, mass, self.rank_masses))
@@ -389,9 +390,9 @@ def warn_if_dependent(calibration: Calibration, mass: float) -> None:
         return
     warn(
         f"Neighbouring rows are alike: {calibration.n_rows} calibration rows count for about "
-        f"{calibration.effective_size(mass):.0f} independent ones, and the set may hold less of new rows than asked "
-        "for. If rows are in time order, use time_order=True; if several belong together, fit(X, groups=...); if their "
-        "order means nothing, shuffle them.",
+        f"{counted(calibration.effective_size(mass), 'independent one')}, and the set may hold less of new rows than "
+        "asked for. If rows are in time order, use time_order=True; if several belong together, fit(X, groups=...); if "
+        "their order means nothing, shuffle them.",
         DependenceWarning,
     )
 

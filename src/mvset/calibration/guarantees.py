@@ -25,6 +25,7 @@ from scipy.special import betaincinv
 
 from mvset.calibration.splits import Indices, Splitting, can_split
 from mvset.exceptions import TooFewRowsError
+from mvset.wording import counted
 
 CalibrationMode = Literal["split", "conformal", "pac", "paper"]
 CALIBRATION_MODES = frozenset({"split", "conformal", "pac", "paper"})
@@ -102,8 +103,8 @@ class Reservation:
             confident = f" with confidence={confidence:g}" if mode == "pac" else ""
             raise TooFewRowsError(
                 f"n_samples={n_rows} rows are too few to guarantee mass={self.mass:g} with calibration={mode!r}"
-                f"{confident}: that takes {self.guarantee.min_rows(self.mass)} rows reserved for calibration and some "
-                f"to fit, {self.min_rows()} in all with calibration_size={self.share:g}."
+                f"{confident}: that takes {counted(self.guarantee.min_rows(self.mass), 'row')} reserved for "
+                f"calibration and some to fit, {self.min_rows()} in all with calibration_size={self.share:g}."
             )
         return kept, reserved
 

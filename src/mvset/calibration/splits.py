@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from mvset.calibration.dependence import decorrelation_lag
 from mvset.exceptions import CalibrationWarning, warn
+from mvset.wording import are, counted
 
 Indices = NDArray[np.intp]
 
@@ -108,8 +109,8 @@ class GroupSplitting:
         present = np.unique(groups)
         if len(present) < 2:
             raise ValueError(
-                f"groups has {len(present)} distinct value(s) in {len(groups)} rows; at least 2 are needed, one to "
-                "train on and one to hold out. Leave groups out if the rows do not belong together."
+                f"groups has {counted(len(present), 'distinct value')} in {counted(len(groups), 'row')}; at least 2 "
+                "are needed, one to train on and one to hold out. Leave groups out if the rows do not belong together."
             )
         n_held_out = _held_out(len(present), share)
         held_out = [np.isin(groups, present[drawn]) for drawn in _balanced(len(present), n_splits, n_held_out, rng)]
@@ -133,7 +134,9 @@ class BlockSplitting:
         """Random splits of ten blocks."""
         blocks = [Split(*sides) for sides in self._sides(rows, self.n_splits, self.test_size, rng)]
         if min(len(split.train) for split in blocks) < 2:
-            raise ValueError(f"{len(rows)} rows in time order are too few to train on with a gap of {self.gap} rows.")
+            raise ValueError(
+                f"{len(rows)} rows in time order are too few to train on with a gap of {counted(self.gap, 'row')}."
+            )
         return blocks
 
     def reserve(self, n_rows: int, share: float, rng: np.random.RandomState) -> tuple[Indices, Indices]:
@@ -336,8 +339,8 @@ def warn_if_unresolved(mass: float, n_held_out: int) -> None:
     needed = int(np.ceil(mass / (1.0 - mass) - 1e-9))
     if n_held_out < needed:
         warn(
-            f"{n_held_out} held-out rows cannot resolve mass={mass:g}: the set will hold "
-            f"{n_held_out / (n_held_out + 1):.3g} of new rows. At least {needed} are needed. Give more rows, or ask "
-            "for a smaller mass.",
+            f"{counted(n_held_out, 'held-out row')} cannot resolve mass={mass:g}: the set will hold "
+            f"{n_held_out / (n_held_out + 1):.3g} of new rows. At least {needed} {are(needed)} needed. Give more rows, "
+            "or ask for a smaller mass.",
             CalibrationWarning,
         )

@@ -11,6 +11,8 @@ from typing import Any
 
 import typer
 
+from mvset.cli.advice import in_options
+
 FAILED = 1
 DRIFTED = 3
 INTERRUPTED = 130  # 128 + SIGINT, the convention of shells
@@ -43,7 +45,7 @@ def exit_on_error(*user_errors: type[Exception], on_interrupt: str) -> Iterator[
     except MemoryError:
         _exit("There is not enough memory for this.", FAILED)
     except user_errors as error:
-        _exit(str(error), FAILED)
+        _exit(in_options(str(error)), FAILED)
     except (typer.Exit, typer.BadParameter):
         raise
     except Exception as error:
@@ -59,7 +61,7 @@ def require_package(package: str, extra: str, purpose: str) -> None:
 
 
 def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    typer.echo(f"Note: {message}", err=True)
+    typer.echo(f"Note: {in_options(str(message))}", err=True)
 
 
 def _exit(message: str, code: int) -> None:

@@ -81,6 +81,15 @@ def fit_command(
             "95 % confidence, the fitted set contains at least --mass of the distribution."
         ),
     ] = "split",
+    nu: Annotated[
+        float | None,
+        typer.Option(
+            min=0.01, max=1.0, help="ν of the one-class SVM, where a note asks for another than the one chosen."
+        ),
+    ] = None,
+    volume_points: Annotated[
+        int, typer.Option(min=100, metavar="N", help="Points that measure volumes, where a note asks for more.")
+    ] = 10_000,
     max_rows: Annotated[
         int | None, typer.Option(min=3, help="Fit to a random sample of this many rows if the table has more.")
     ] = None,
@@ -126,7 +135,14 @@ def fit_command(
         files = table_files(tables, options)
         say_how_files_are_read(files)
         check_output(out, *(file.path for file in files))
-        estimator = MinimumVolumeSet(mass, calibration=calibration, n_jobs=jobs, random_state=seed)
+        estimator = MinimumVolumeSet(
+            mass,
+            nu="auto" if nu is None else nu,
+            calibration=calibration,
+            n_volume_points=volume_points,
+            n_jobs=jobs,
+            random_state=seed,
+        )
         with cluster(engine), progress_bar(1.0) as bar:
             fitted = fit_table(
                 files,

@@ -7,6 +7,7 @@ from typing import Any
 from mvset.cli.failures import exit_on_error
 from mvset.cli.options import AsJson, ModelFile, load_fitted
 from mvset.cli.output import print_json, print_pairs
+from mvset.wording import counted
 
 _MANY = 0.6  # share of the calibration rows that effective rows must fall below to be mentioned
 
@@ -61,7 +62,7 @@ def json_summary(model: Any) -> dict[str, Any]:
 def text_summary(model: Any) -> dict[str, str]:
     """The main parameters and results of a fitted model, formatted for the terminal."""
     sets, interval = model.sets, model.sets.mass_interval()
-    counted = f"; {interval.n_rows} rows count for {interval.effective_rows:.0f} independent ones"
+    weight = f"; {interval.n_rows} rows count for {counted(interval.effective_rows, 'independent one')}"
     groups = {} if sets.groups is None else {"offsets": _groups(model)}
     units = "" if model.before is None else f", of {_preprocessing(model.before)} columns"
     return {
@@ -69,7 +70,7 @@ def text_summary(model: Any) -> dict[str, str]:
         **({"categories": _categories(model)} if model.category_values else {}),
         **({"missing": "imputed"} if model.imputes else {}),
         "mass": f"{sets.mass:g}, calibration {sets.guarantee.mode!r}",
-        "realised": f"{interval}{counted if interval.effective_rows < _MANY * interval.n_rows else ''}",
+        "realised": f"{interval}{weight if interval.effective_rows < _MANY * interval.n_rows else ''}",
         **groups,
         "metric": f"{model.estimator.metric_ or 'none'}, nu {model.estimator.nu_:g}",
         "sigma": f"{model.estimator.sigma_:.4g}{units}",
@@ -78,10 +79,7 @@ def text_summary(model: Any) -> dict[str, str]:
 
 
 def _categories(model: Any) -> str:
-    return ", ".join(
-        f"{name} ({len(values)} {'value' if len(values) == 1 else 'values'})"
-        for name, values in model.category_values.items()
-    )
+    return ", ".join(f"{name} ({counted(len(values), 'value')})" for name, values in model.category_values.items())
 
 
 def _groups(model: Any) -> str:

@@ -11,6 +11,7 @@ import typer
 
 from mvset.cli.failures import exit_on_error, require_package
 from mvset.cli.progress import progress_bar
+from mvset.wording import counted
 
 
 def reproduce_command(
@@ -66,7 +67,7 @@ def reproduce_command(
                 began = time.perf_counter()
                 bar.describe(job.name)
                 known = f"; {job.n_tasks - job.n_left} computed already" if job.n_left < job.n_tasks else ""
-                bar.note(f"{job.name}: {job.n_left} of {job.n_tasks} tasks to compute{known}")
+                bar.note(f"{job.name}: {job.n_left} of {counted(job.n_tasks, 'task')} to compute{known}")
                 written += reproduce(job, out, n_jobs=jobs, on_done=partial(bar.advance, job.task_seconds))
                 bar.note(f"{job.name}: {time.perf_counter() - began:.0f} s")
         for path in [*written, out / "README.md"]:

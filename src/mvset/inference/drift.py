@@ -132,7 +132,7 @@ class DriftCounter:
             n_outside=outside,
             share_outside=outside / n,
             share_interval=binomial_interval(share_now * n_effective, n_effective, confidence),
-            expected_share=1.0 - share_before,
+            expected_share=(m - self._inside_before) / m,
             expected_interval=binomial_interval((1.0 - share_before) * m_effective, m_effective, confidence),
             effective_rows=n_effective,
             share_p_value=share_p,

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mvset.values import ArrayValue
+from mvset.wording import counted
 
 Array = NDArray[np.float64]
 
@@ -151,7 +152,7 @@ class DriftReport:
         if self.drifted and self.share_outside < self.expected_share:
             verdict += ", or rows of the fit itself, which lie further inside"
         return (
-            f"{self.n_outside} of {self.n_rows} rows outside, {self.share_outside:.2%} where {self.expected_share:.2%} "
-            f"were expected (p = {self.share_p_value:.2g} by the share, {self.distribution_p_value:.2g} by the levels)"
-            f": {verdict}."
+            f"{self.n_outside} of {counted(self.n_rows, 'row')} outside, {self.share_outside:.2%} where "
+            f"{self.expected_share:.2%} were expected (p = {self.share_p_value:.2g} by the share, "
+            f"{self.distribution_p_value:.2g} by the levels): {verdict}."
         )

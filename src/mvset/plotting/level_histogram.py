@@ -13,6 +13,7 @@ from mvset.inference.results import MassBand
 from mvset.plotting import palette
 from mvset.plotting.axes import BAND_OPACITY, axes_to_draw_on, percent, tidy
 from mvset.summaries.bars import bar_edges, bar_heights, chance_heights
+from mvset.wording import counted
 
 Array = NDArray[np.float64]
 Kind = Literal["histogram", "cumulative"]
@@ -203,7 +204,7 @@ class LevelHistogramDisplay:
         return self
 
     def _title(self) -> str:
-        rows = f"{len(self.levels)} rows"
+        rows = counted(len(self.levels), "row")
         if self.mass is None:
             return rows
         outside = 100.0 * np.mean(self.levels > self.mass)

@@ -16,6 +16,7 @@ from mvset.plotting.shades import BAND_BORDER, BORDER, LEGEND_WIDTH, draw_border
 from mvset.summaries.masses import CONTOUR_MASSES, masses_around
 from mvset.summaries.slices import Slice, anchor, column_pairs, slice_through
 from mvset.validation import checked_rows, checked_share
+from mvset.wording import counted
 
 Array = NDArray[np.float64]
 
@@ -260,6 +261,6 @@ class LevelSetDisplay:
             sets=[percent(mass) for mass in self.masses],
             border=None if self.mass is None else f"border of {percent(self.mass)}",
             band=f"border, {percent(self.confidence)} band" if self.confidence and len(self.around) else None,
-            outside=f"{(~inside).sum()} of {len(inside)} rows outside" if self.inside is not None else None,
+            outside=f"{(~inside).sum()} of {counted(len(inside), 'row')} outside" if self.inside is not None else None,
         )
         return self

@@ -13,6 +13,7 @@ from mvset.estimators.model_parts import ModelParts
 from mvset.inference.results import DriftReport
 from mvset.row_sample import RowSample
 from mvset.summaries.flagged import ColumnAlarms, FlaggedRows, FlaggedSample, NormalRanges, explained
+from mvset.summaries.levels import written_levels
 from mvset.summaries.timeline import Timeline, TimelineSummary, Times, row_places
 
 Array = NDArray[np.float64]
@@ -242,7 +243,7 @@ class Survey:
                 UnusualRow(
                     row=int(numbers[i]),
                     score=float(scored.scores[i]),
-                    level=float(scored.levels[i]),
+                    level=float(written_levels(scored.levels[i], self.model.sets.calibration.n_rows)),
                     values=self.model.values_of(rows[i]) | unseen.get(int(i), {}),
                     normal={} if normal is None else self.model.values_of(normal[k]),
                     contributions=dict(zip(prepared_names, contributions[k].tolist(), strict=True)),

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mvset.exceptions import warn
 from mvset.svm.dual import Dual, DualStatus
+from mvset.wording import counted
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ def warn_if_unconverged(reports: Sequence[SolveReport], tol: float) -> None:
     if failures:
         worst = max(report.worst_gap for report in reports)
         warn(
-            f"{len(failures)} solve(s) did not converge: KKT gap up to {worst:.2g} with tol={tol:.2g}. "
+            f"{counted(len(failures), 'solve')} did not converge: KKT gap up to {worst:.2g} with tol={tol:.2g}. "
             f"{failures[0].value}",
             ConvergenceWarning,
         )

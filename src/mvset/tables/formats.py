@@ -29,6 +29,7 @@ from mvset.tables.numbers import NotANumber, NumberStyle, as_numbers, kind_of
 from mvset.tables.opening import PlainLines, as_utf8, decoded, encoding_of, opened, plain_lines
 from mvset.tables.options import GUESS, ReadingOptions
 from mvset.validation import is_missing, label_text
+from mvset.wording import counted
 
 _BATCH = 65_536  # rows per batch of binary formats
 _BLOCK = 4 << 20  # bytes per batch of text formats
@@ -328,7 +329,9 @@ class CsvFile(_TextFile):
         if found is None:
             return error
         row = self._row_of_error()
-        return TableError(f"{self.label}: row {row} has {found[2]} values instead of {found[1]}: correct the file.")
+        return TableError(
+            f"{self.label}: row {row} has {counted(int(found[2]), 'value')} instead of {found[1]}: correct the file."
+        )
 
     def _row_of_error(self) -> int:
         """The row that cannot be parsed, counted from 1: pyarrow only knows it when it reads on one thread."""

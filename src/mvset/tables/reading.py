@@ -17,6 +17,7 @@ from mvset.tables.conditions import Condition
 from mvset.tables.errors import TableError, exclude_option, quoted
 from mvset.tables.formats import TableFile
 from mvset.validation import checked_labels
+from mvset.wording import counted
 
 Array = NDArray[np.float64]
 OnShare = Callable[[float], None]  # told the share of a table that has been read
@@ -276,7 +277,9 @@ def complete_column(kept: pa.RecordBatch, name: str) -> pa.Array:
     """A column that is kept; fails if it has missing values."""
     column = kept.column(name)
     if column.null_count:
-        raise TableError(f"Column {name!r} has {column.null_count} missing values: it must say something of every row.")
+        raise TableError(
+            f"Column {name!r} has {counted(column.null_count, 'missing value')}: it must say something of every row."
+        )
     return column
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from mvset.estimators.model_parts import ModelParts
 from mvset.exceptions import UnseenGroupWarning
 from mvset.parallel import Map, cluster_map
+from mvset.summaries.levels import written_levels
 from mvset.summaries.survey import PartOfSurvey, ScoredRows, Survey
 from mvset.tables.errors import TableError, quoted
 from mvset.tables.reading import Batch, OnShare, TableReader, ignore_share, row_labels
@@ -156,7 +157,8 @@ def _results(
         outside = np.flatnonzero(~scored.inside)
         if len(outside):
             top_features[outside] = np.array(model.prepared_names, dtype=object)[scored.top_features(outside)]
-        found = {"inside": scored.inside, "score": scored.scores, "level": scored.levels, "top_feature": top_features}
+        levels = written_levels(scored.levels, model.sets.calibration.n_rows)
+        found = {"inside": scored.inside, "score": scored.scores, "level": levels, "top_feature": top_features}
         if model.sets.is_calibrated:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UnseenGroupWarning)  # said with the levels

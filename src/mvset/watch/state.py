@@ -168,9 +168,11 @@ class WatchState:
             self._database.execute("BEGIN IMMEDIATE")
             yield
             self._database.execute("COMMIT")
-        except BaseException:
+        except BaseException as error:
             if self._database.in_transaction:
                 self._database.execute("ROLLBACK")
+            if isinstance(error, sqlite3.OperationalError):  # the disk is full, or another program holds a lock
+                raise WatchError(f"{self._path} cannot be written: {error}.") from None
             raise
 
     def _get(self, name: str) -> Any:

@@ -23,7 +23,7 @@ from mvset.watch.drift_alarm import DriftAlarm
 from mvset.watch.state import JudgedFile, WatchState
 
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # it is full, or cannot be written
-_PAUSE = 1.0  # seconds between two looks at the folder, at most while a file settles
+_PAUSE = (0.05, 1.0)  # seconds between two looks at the folder, at least and at most
 
 
 @dataclass(frozen=True)
@@ -91,13 +91,17 @@ class Watcher:
                 yield from self._judge(name)
             if once and not (first and arriving):
                 return
-            first, settle, looked = False, self._arrivals.settle, time.monotonic() - began
-            time.sleep(settle if once else max(looked, min(_PAUSE, settle / 2 if arriving else _PAUSE)))
+            first, settle, took = False, self._arrivals.settle, time.monotonic() - began
+            time.sleep(settle if once else max(took, np.clip(settle / 2, *_PAUSE)))
 
     def _judge(self, name: str) -> Iterator[JudgedFile | Said]:
         path = self._arrivals.folder / name
         version = Version.of(path)
         if version is None:
+            return
+        if not _is_text(name):
+            self._state.known[name] = version  # in memory only
+            yield Said(f"{path} is not judged: its name is not valid text. Rename it.")
             return
         if self._state.is_judged(name):
             self._state.add_changed(name, version)
@@ -189,6 +193,15 @@ def _facts(judged: JudgedFile) -> dict[str, Any]:
     return {name.removeprefix("n_"): getattr(judged, name) for name in names}
 
 
+def _is_text(name: str) -> bool:
+    """Whether a name can be stored: one in another encoding than that of the system cannot."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _escaped(name: str) -> str:
     """A name for a pattern that matches it."""
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
@@ -196,5 +209,9 @@ def _escaped(name: str) -> str:
 
 def _flush(path: Path) -> None:
     """Write a file to the disk, before the state says that it is there."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
+    for each in (path, path.parent) if os.name == "posix" else (path,):
+        handle = os.open(each, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
