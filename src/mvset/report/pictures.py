@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from mvset.plotting import BandwidthDisplay, LevelSetDisplay, MassVolumeDisplay, palette
-from mvset.plotting.axes import tidy
+from mvset.plotting.axes import plain, tidy
 from mvset.report.numbers import CONFIDENCE, ReportNumbers
+from mvset.report.over_time import OverTime
+from mvset.report.time_figure import LevelScale
 from mvset.summaries.masses import CONTOUR_MASSES
 from mvset.summaries.survey import LEVEL_EDGES
 
@@ -42,11 +44,41 @@ def static_pictures(numbers: ReportNumbers) -> dict[str, str]:
         value_label=tried.label,
     )
     return {
+        "time": _png(lambda ax: _draw_levels_over_time(ax, numbers)),
         "sets": _png(level_sets.plot),
         "levels": _png(lambda ax: _draw_levels(ax, numbers)),
         "volumes": _png(MassVolumeDisplay(**numbers.curve, confidence=CONFIDENCE).plot),  # type: ignore[arg-type]
         "bandwidths": _png(bandwidths.plot),
     }
+
+
+def _draw_levels_over_time(ax: Any, numbers: ReportNumbers) -> None:
+    """Draw levels, by column, and the onset."""
+    over_time, scale = numbers.over_time, LevelScale(numbers.model.sets.calibration.n_rows)
+    names = np.array(numbers.model.prepared_names, dtype=object)[over_time.top]
+    ax.scatter(_dates(over_time.inside[:, 0], over_time), scale(over_time.inside[:, 1]), s=4, color=palette.FAINT)
+    for name, colour in zip(
+        [*over_time.coloured, None], [*palette.COLUMNS[: len(over_time.coloured)], palette.SOFT], strict=False
+    ):
+        own = ~np.isin(names, over_time.coloured) if name is None else names == name
+        if own.any():
+            times, levels = over_time.outside[own].T
+            label = "other columns" if name is None else plain(name)
+            ax.scatter(_dates(times, over_time), scale(levels), s=14, color=colour, label=label)
+    if over_time.onset_times is not None:
+        first, low, high = _dates(np.array(over_time.onset_times[:3]), over_time)
+        ax.axvspan(low, high, color=palette.HIGHLIGHT, alpha=0.16, linewidth=0)
+        ax.axvline(first, color=palette.HIGHLIGHT)
+    ax.set_yticks(scale.ticks["tickvals"], scale.ticks["ticktext"])
+    tidy(ax, xlabel="row" if over_time.kind == "row" else "time", ylabel="level")
+    ax.tick_params(axis="x", labelrotation=30)
+    if len(over_time.outside):
+        ax.legend(frameon=False, fontsize="small", loc="lower left")
+
+
+def _dates(times: Any, over_time: OverTime) -> Any:
+    """Times as matplotlib takes them."""
+    return times.round().astype("datetime64[us]") if over_time.kind.startswith("date") else times
 
 
 def _draw_levels(ax: Any, numbers: ReportNumbers) -> None:

@@ -90,14 +90,15 @@ class ColumnAlarms:
     """A column, and its part in the rows outside.
 
     `share` is the share of the rows outside in which the column contributes most; of these rows, `above` is the share
-    in which it is above what is normal nearby, and `median` is their median value. None where the rows outside are
-    none, or where the column is not one of the table.
+    in which it is above what is normal nearby. `median_above` is the median value of these, `median_below` that of the
+    others. None where there are no such rows, or where the column is not one of the table.
     """
 
     name: str
     share: float
     above: float | None
-    median: float | None
+    median_above: float | None
+    median_below: float | None
     normal_range: tuple[float, float] | None  # lowest and highest value within the set
 
     @property
@@ -106,6 +107,13 @@ class ColumnAlarms:
         if self.above is None:
             return ""
         return "above" if self.above >= _MOST else "below" if self.above <= 1.0 - _MOST else "both"
+
+    @property
+    def medians(self) -> list[float]:
+        """Median values on the side or the sides where most of these rows are, ascending."""
+        sides = {"above": [self.median_above], "below": [self.median_below]}
+        found = sides.get(self.direction, [self.median_below, self.median_above])
+        return sorted(median for median in found if median is not None)
 
 
 @dataclass(frozen=True)
@@ -141,14 +149,23 @@ def explained(
     for j, name in enumerate(names):
         explained_by = top == j
         own = contributions[explained_by, j]
-        in_table = rows[explained_by, model.feature_names.index(name)] if name in model.feature_names else np.empty(0)
+        values = np.full(len(own), np.nan)
+        if name in model.feature_names:
+            values = rows[explained_by, model.feature_names.index(name)]
         columns.append(
             ColumnAlarms(
                 name=name,
                 share=float(explained_by.mean()) if len(top) else 0.0,
                 above=float((own > 0).mean()) if len(own) else None,
-                median=float(np.median(in_table)) if len(in_table) else None,
+                median_above=_median(values[own > 0]),
+                median_below=_median(values[own <= 0]),
                 normal_range=normal.get(name),
             )
         )
     return flagged, sorted(columns, key=lambda column: -column.share)
+
+
+def _median(values: Array) -> float | None:
+    """The median, if there are values."""
+    median = float(np.median(values)) if len(values) else np.nan
+    return None if np.isnan(median) else median

@@ -185,10 +185,10 @@ class Timeline:
 
     def summary(self, tables: Sequence[str], drift: DriftReport, calibration_rows: float) -> TimelineSummary:
         """What was counted; if there is drift, with its onset."""
-        onset = self._onset(tables, drift, calibration_rows) if drift.drifted else None
+        onset, times = self._onset(tables, drift, calibration_rows) if drift.drifted else (None, None)
         outside = self.blocks.counts[:, np.searchsorted(self.edges, self._mass) :].sum(axis=1)
         blocks = self.blocks
-        return TimelineSummary(blocks.kind, blocks.first_time, blocks.last_time, blocks.n_rows, outside, onset)
+        return TimelineSummary(blocks.kind, blocks.first_time, blocks.last_time, blocks.n_rows, outside, onset, times)
 
     def _take(self, new: Blocks) -> None:
         joined = self.blocks.joined(new)
@@ -212,12 +212,16 @@ class Timeline:
         self._log_width = high
         self.blocks = self.blocks.grouped(self._cells(times))
 
-    def _onset(self, tables: Sequence[str], drift: DriftReport, calibration_rows: float) -> OnsetReport:
+    def _onset(
+        self, tables: Sequence[str], drift: DriftReport, calibration_rows: float
+    ) -> tuple[OnsetReport, tuple[float, float, float, float]]:
         dependence = drift.n_rows / drift.effective_rows
         found = find_onset(self.blocks.counts, np.diff(self.edges), calibration_rows, dependence)
         # A change within a block is found at its beginning or at that of the next.
         low = max(0, found.low - int(self.blocks.n_rows.max() > 1))
-        return OnsetReport(
+        first, last = self.blocks.first_time, self.blocks.last_time
+        until = float(first[found.end]) if found.end < len(self.blocks) else np.inf
+        report = OnsetReport(
             first=self._moment(found.first, tables),
             low=self._moment(low, tables),
             high=self._moment(found.high, tables, last=True),
@@ -225,6 +229,7 @@ class Timeline:
             from_first_row=low == 0,
             confidence=found.confidence,
         )
+        return report, (float(first[found.first]), float(first[low]), float(last[found.high]), until)
 
     def _moment(self, block: int, tables: Sequence[str], *, last: bool = False) -> Moment:
         blocks = self.blocks
@@ -244,6 +249,7 @@ class TimelineSummary:
     n_rows: NDArray[np.intp]
     n_outside: NDArray[np.intp]
     onset: OnsetReport | None  # None without drift
+    onset_times: tuple[float, float, float, float] | None  # first, low, high and until, which is infinite if it lasts
 
 
 def shown_time(time: float, kind: Kind) -> str | float | None:
