@@ -177,7 +177,8 @@ def _projection(drawn: _DrawnRows, pair: tuple[int, int]) -> Slice:
     grid = np.stack(np.meshgrid(*(drawn.transformed(f, axis) for f, axis in zip(pair, (x, y), strict=True))), axis=-1)
     grid = grid.reshape(-1, 2)
     inside = drawn.prepared[drawn.inside]
-    units = inside[:, pair].std(axis=0)
+    with np.errstate(over="ignore"):  # rows near the limits of float64
+        units = inside[:, pair].std(axis=0)
     units[units == 0.0] = 1.0
     finite = np.clip(grid, inside[:, pair].min(axis=0) - 1e3 * units, inside[:, pair].max(axis=0) + 1e3 * units)
     n_nearest = min(_COMPLETIONS, len(inside)) if len(drawn.names) > 2 else 1

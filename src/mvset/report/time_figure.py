@@ -34,19 +34,15 @@ def time_figure(numbers: ReportNumbers) -> go.Figure:
         **_hover(over_time.row_numbers[0], inside[:, 1]),
     )
     names = np.array(numbers.model.prepared_names, dtype=object)[over_time.top]
-    for name, colour in zip(
-        [*over_time.coloured, None], [*palette.COLUMNS[: len(over_time.coloured)], palette.SOFT], strict=False
-    ):
-        own = ~np.isin(names, over_time.coloured) if name is None else names == name
-        if own.any():
-            figure.add_scatter(
-                x=over_time.shown(outside[own, 0]),
-                y=scale(outside[own, 1]),
-                name="other columns" if name is None else plain(name),
-                mode="markers",
-                marker={"size": 7, "color": colour, "opacity": 0.85, "line": {"width": 0}},
-                **_hover(over_time.row_numbers[1][own], outside[own, 1], names[own]),
-            )
+    for name, colour, own in coloured_columns(numbers):
+        figure.add_scatter(
+            x=over_time.shown(outside[own, 0]),
+            y=scale(outside[own, 1]),
+            name=plain(name),
+            mode="markers",
+            marker={"size": 7, "color": colour, "opacity": 0.85, "line": {"width": 0}},
+            **_hover(over_time.row_numbers[1][own], outside[own, 1], names[own]),
+        )
     times = over_time.shown(over_time.share_times)
     figure.add_scatter(
         x=times,
@@ -81,6 +77,16 @@ def time_figure(numbers: ReportNumbers) -> go.Figure:
         },
     )
     return figure
+
+
+def coloured_columns(numbers: ReportNumbers) -> list[tuple[str, str, NDArray[np.bool_]]]:
+    """Names and colours of columns, and the rows outside to which each contributes most; all others together."""
+    over_time = numbers.over_time
+    names = np.array(numbers.model.prepared_names, dtype=object)[over_time.top]
+    columns = [(name, names == name) for name in over_time.coloured]
+    columns.append(("other columns", ~np.isin(names, over_time.coloured)))
+    colours = [*palette.COLUMNS[: len(over_time.coloured)], palette.SOFT]
+    return [(name, colour, own) for (name, own), colour in zip(columns, colours, strict=True) if own.any()]
 
 
 class LevelScale:

@@ -133,7 +133,7 @@ class Blocks:
 
     def grouped(self, cells: Array) -> Blocks:
         """Blocks of the same cell as one; cells ascend."""
-        starts = np.flatnonzero(np.diff(cells, prepend=-np.inf))
+        starts = _starts(cells)
         if len(starts) == len(self):
             return self
         # The row that came first is that of the first block; the row that came last may be of any.
@@ -146,6 +146,11 @@ class Blocks:
             self.first_place[starts],
             self.last_place[last],
         )
+
+
+def _starts(cells: Array) -> NDArray[np.intp]:
+    """Where the rows of each cell begin; cells ascend."""
+    return np.flatnonzero(np.append(True, cells[1:] != cells[:-1])) if len(cells) else np.empty(0, dtype=np.intp)
 
 
 class Timeline:
@@ -169,7 +174,7 @@ class Timeline:
         if (when[1:] < when[:-1]).any():
             order = np.lexsort((places, when))
             when, bins, places = when[order], bins[order], places[order]
-        starts = np.flatnonzero(np.diff(self._cells(when), prepend=-np.inf))
+        starts = _starts(self._cells(when))
         ends = np.append(starts[1:], len(when)) - 1
         n_bins = len(self.edges) - 1
         block = np.repeat(np.arange(len(starts)), ends - starts + 1)
@@ -197,14 +202,17 @@ class Timeline:
             self._widen()
 
     def _cells(self, times: Array) -> Array:
-        return times if self._log_width is None else np.floor(np.ldexp(times, -self._log_width))
+        if self._log_width is None:
+            return times
+        with np.errstate(over="ignore"):  # times so far away that they share a cell
+            return np.asarray(np.floor(np.ldexp(times, -self._log_width)))
 
     def _widen(self) -> None:
         """Choose the least width with few cells; those of a smaller power of two lie within those of a larger."""
         times = self.blocks.first_time
         least = int(np.floor(np.log2(np.diff(times).min()))) - 1
         low = least if self._log_width is None else self._log_width
-        high = int(np.ceil(np.log2(times[-1] - times[0]))) + 1
+        high = int(np.ceil(np.log2(0.5 * times[-1] - 0.5 * times[0]))) + 2  # halves: the difference may overflow
         while high - low > 1:
             self._log_width = (low + high) // 2
             enough = len(np.unique(self._cells(times))) <= self._max_blocks
