@@ -1,4 +1,4 @@
-"""Screenshots of a report at desktop and phone width: `python examples/screenshots.py report.html FOLDER`."""
+"""Screenshots of a report, wide and narrow, light and dark: `python examples/screenshots.py report.html FOLDER`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ report, folder = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
 with sync_playwright() as playwright:
     browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
     for width, height in ((1280, 1480), (390, 844)):
-        page = browser.new_page(viewport={"width": width, "height": height})
-        page.goto(report.as_uri())
-        page.wait_for_selector("#bandwidths .main-svg")
-        page.screenshot(path=folder / f"report-{width}.png")
-        page.screenshot(path=folder / f"report-{width}-whole.png", full_page=True)
+        for scheme in ("light", "dark"):
+            page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+            page.goto(report.as_uri())
+            page.wait_for_selector("#bandwidths .main-svg")
+            name = f"report-{width}" + ("" if scheme == "light" else "-dark")
+            page.screenshot(path=folder / f"{name}.png")
+            page.screenshot(path=folder / f"{name}-whole.png", full_page=True)
     browser.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 
@@ -10,6 +11,8 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from mvset.report.page import render_page
+from mvset.report.write import report_survey
+from mvset.summaries.timeline import Times
 
 EVIL = "<script>alert(1)</script>"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -69,13 +72,14 @@ def test_no_error_and_no_network(page, address):
 
 def test_the_slider_moves_rows_sets_and_volume_together(page, fitted, survey, rows):
     prepared = fitted.prepared(rows)
-    seen = []
+    seen, sides = [], []
     for k in (0, 20, int(page.get_attribute("#mass", "max"))):
         slide_to(page, k)
         mass = survey.masses[k]
         outside = fitted.estimator.predict(prepared, mass=mass) == -1
         assert int(page.inner_text("#n-outside")) == outside.sum()
-        assert page.inner_text("#volume") == str(fitted.sets.volume(mass))
+        assert str(fitted.sets.volume(mass)) in page.get_attribute("#volume", "title")
+        sides.append(float(page.inner_text("#side").rstrip("%")))
         assert float(page.inner_text("#mass-value")) == mass
         assert page.evaluate("document.getElementById('sets-0').data[1].contours.start") == mass
         colours = page.evaluate("document.getElementById('sets-0').data[2].marker.color")
@@ -85,6 +89,7 @@ def test_the_slider_moves_rows_sets_and_volume_together(page, fitted, survey, ro
         assert pale == (scores >= fitted.sets.offset(mass)).tolist()
         seen.append(outside.sum())
     assert seen[0] > seen[1] > seen[2]
+    assert 10 < sides[0] < sides[1] < sides[2] < 150
     assert page.said == []
 
 
@@ -119,7 +124,7 @@ def test_without_javascript_the_pictures_stand_still(browser, address, survey):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(address)
-    assert page.locator("noscript img").count() == 4
+    assert page.locator("noscript img").count() == 5
     assert not page.locator("#mass").is_visible()
     assert f"{survey.drift.n_outside} of 300 rows outside" in " ".join(page.inner_text(".headline").split())
     context.close()
@@ -130,3 +135,40 @@ def test_it_prints(page):
     assert not page.locator("#mass").is_visible()
     assert page.locator("#sets-0 .main-svg").first.is_visible()
     assert page.pdf().startswith(b"%PDF")
+
+
+def test_a_dark_page_and_light_paper(page):
+    background = "getComputedStyle(document.querySelector('section')).backgroundColor"
+    plotted = "document.getElementById('time').layout.plot_bgcolor"
+    assert (page.evaluate(background), page.evaluate(plotted)) == ("rgb(255, 255, 255)", "#ffffff")
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_timeout(100)
+    assert (page.evaluate(background), page.evaluate(plotted)) == ("rgb(26, 35, 44)", "#1a232c")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(plotted) == "#ffffff"
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(plotted) == "#1a232c"
+    page.emulate_media(color_scheme="light")
+    page.wait_for_timeout(100)
+    assert page.evaluate(plotted) == "#ffffff"
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate(background) == "rgb(255, 255, 255)"
+    assert page.said == []
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_labels_of_axes_do_not_collide(browser, fitted, rows, tmp_path, width):
+    survey = report_survey(fitted, 0.95)
+    minutes = Times(1.772e15 + 6e8 * np.arange(300.0), "date")
+    kept = lambda selected: [{} for _ in selected]  # noqa: E731
+    survey.add(rows.to_numpy(), survey.score(rows), np.arange(300), kept, times=minutes)
+    (tmp_path / "dates.html").write_text(render_page(fitted, survey.result()), encoding="utf-8")
+    page = browser.new_page(viewport={"width": width, "height": 844})
+    page.goto((tmp_path / "dates.html").as_uri())
+    page.wait_for_selector("#bandwidths .main-svg")
+    for figure in page.query_selector_all(".figure"):
+        boxes = [label.bounding_box() for label in figure.query_selector_all(".xtick text")]
+        boxes = sorted((box["x"], box["x"] + box["width"]) for box in boxes)
+        assert len(boxes) >= 2
+        assert all(right < left for (_, right), (left, _) in itertools.pairwise(boxes))
+    page.close()

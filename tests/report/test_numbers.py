@@ -59,7 +59,7 @@ def test_rows_inside_lie_inside_the_projection():
     X = paper_mixture(5).sample(400, random_state=0)
     model = MinimumVolumeSet(sigma=1.3, random_state=0).fit(X)
     numbers = numbers_about(model, paper_mixture(5).sample(2000, random_state=1))
-    assert len(numbers.projections) == 6  # pairs of the four columns that contribute most
+    assert len(numbers.projections) == 6
     sample = numbers.survey.sample
     inside = sample.rows[sample.scores >= numbers.offsets[-1]]
     assert len(inside) > 1400
@@ -79,7 +79,8 @@ def test_a_projection_is_the_highest_score_over_completions():
     model = MinimumVolumeSet(sigma=1.0, random_state=0).fit(X)
     new = paper_mixture(3).sample(50, random_state=1)
     numbers = numbers_about(model, new)
-    projection, inside = numbers.projections[1], new[model.score_samples(new) >= numbers.offsets[-1]]
+    projection = next(each for each in numbers.projections if each.names == ("x0", "x2"))
+    inside = new[model.score_samples(new) >= numbers.offsets[-1]]
     for j, i in ((0, 0), (20, 31), (63, 40)):
         completed = nearest_completions([projection.x[i], projection.y[j]], inside, [0, 2])
         np.testing.assert_allclose(projection.scores[j, i], model.score_samples(completed).max(), rtol=RTOL)
@@ -95,7 +96,8 @@ def test_in_two_columns_the_projection_is_the_score():
 def test_projections_of_a_pipeline_are_in_the_units_of_the_table(fitted, survey, rows):
     numbers = report_numbers(fitted, survey)
     projection, inside = numbers.projections[0], rows.to_numpy()[fitted.scores(rows) >= numbers.offsets[-1]]
-    completed = nearest_completions([projection.x[10], projection.y[40]], inside, [0, 1])
+    pair = [fitted.feature_names.index(name) for name in projection.names]
+    completed = nearest_completions([projection.x[10], projection.y[40]], inside, pair)
     scores = fitted.estimator.score_samples((completed - fitted.before[0].mean_) / fitted.before[0].scale_)
     np.testing.assert_allclose(projection.scores[40, 10], scores.max(), rtol=RTOL)
 
@@ -172,3 +174,54 @@ def test_a_single_principal_component():
 def test_a_set_with_offset_zero_has_no_border():
     numbers = SimpleNamespace(masses=np.array([0.9, 0.99]), offsets=np.array([0.1, 0.0]))
     np.testing.assert_allclose(interpolated_levels(numbers, np.array([0.1, 0.0])), [0.9, 0.99])
+
+
+def test_pairs_are_those_that_explain_most_rows_outside():
+    rng = np.random.default_rng(0)
+    model = MinimumVolumeSet(sigma=2.0, metric="standard", random_state=0).fit(rng.normal(size=(600, 8)))
+    rows = rng.normal(size=(300, 8))
+    rows[:80, [2, 5]] += 6.0
+    rows[80:120, [0, 7]] -= 6.0
+    numbers = numbers_about(model, rows)
+    assert [projection.names for projection in numbers.projections[:2]] == [("x2", "x5"), ("x0", "x7")]
+    assert len({projection.names for projection in numbers.projections}) == 6
+
+
+def test_pairs_without_rows_outside():
+    X = paper_mixture(5).sample(400, random_state=0)
+    model = MinimumVolumeSet(sigma=1.3, random_state=0).fit(X)
+    numbers = numbers_about(model, X[model.predict(X) == 1])
+    assert len(numbers.projections) == 6
+    assert len(numbers.over_time.outside) == 0
+
+
+def test_sides_are_those_of_a_box_of_the_same_volume(fitted, survey):
+    numbers = report_numbers(fitted, survey)
+    extents = survey.ranges.high - survey.ranges.low
+    volumes = [volume.value for volume in numbers.volumes]
+    np.testing.assert_allclose(np.prod(extents) * numbers.sides[0] ** 3, volumes)
+    np.testing.assert_allclose(np.prod(extents) * numbers.box_shares, volumes)
+    assert (numbers.sides[1] <= numbers.sides[0]).all()
+    assert (numbers.sides[0] <= numbers.sides[2]).all()
+    assert 0.2 < numbers.sides[0][numbers.start] < 1.1
+
+
+def test_a_constant_column_has_no_part_in_sides():
+    rows = np.random.default_rng(0).normal(size=(300, 3))
+    rows[:, 1] = 4.0
+    with pytest.warns(UserWarning, match="constant"):
+        model = MinimumVolumeSet(sigma=0.7, random_state=0).fit(rows)
+    numbers = numbers_about(model, rows)
+    assert 0.2 < numbers.sides[0][numbers.start] < 1.2
+
+
+def test_several_tables_continue_over_time():
+    model = MinimumVolumeSet(sigma=0.3, random_state=0).fit(two_moons(300, random_state=0))
+    fitted = ModelParts.of(model)
+    survey = report_survey(fitted, 0.95, tables=["a", "b"])
+    for table, n in (("a", 120), ("b", 80)):
+        X = two_moons(n, random_state=n)
+        survey.add(X, survey.score(X), np.arange(n), lambda selected: [{} for _ in selected], table=table)
+    over_time = report_numbers(fitted, survey.result()).over_time
+    times = np.sort(np.concatenate([over_time.inside[:, 0], over_time.outside[:, 0]]))
+    np.testing.assert_array_equal(times, np.arange(200))

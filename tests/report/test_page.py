@@ -60,7 +60,7 @@ def test_slider_data(page, fitted, survey, rows):
 
 def test_without_javascript_there_are_pictures_and_a_table(page):
     static = "".join(re.findall(r"<noscript>(.*?)</noscript>", page, re.DOTALL))
-    assert static.count('src="data:image/png;base64,') == 4
+    assert static.count('src="data:image/png;base64,') == 5
     assert "<th>rows outside</th>" in static
     assert "<td>0.95</td>" in static
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -99,3 +100,31 @@ def test_a_missing_package_is_named(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout == "The report needs more packages: pip install 'mvset[report]'\n" * 2
+
+
+def test_the_onset_by_dates(tmp_path):
+    model = MinimumVolumeSet(sigma=0.3, random_state=0).fit(two_moons(500, random_state=0))
+    X = two_moons(400, random_state=1)
+    X[300:] += 1.0
+    dates = np.datetime64("2026-01-01T00:00") + 60 * np.arange(400)[::-1]  # the newest row comes first
+    write_report(model, X[::-1], tmp_path / "report.html", times=dates)
+    page = (tmp_path / "report.html").read_text()
+    found = re.search(r"unlike those of the fit since (\S+ \S+), row (\d+)", page)
+    assert abs(np.datetime64(found[1].replace(" ", "T")) - np.datetime64("2026-01-13T12:00")) <= np.timedelta64(
+        180, "m"
+    )
+    assert abs(int(found[2]) - 99) <= 3
+
+
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [
+        (["soon"] * 300, "times must be dates"),
+        ([1.0, 2.0], "one for each of 300 rows; got float64 of shape"),
+        ([np.nan] * 300, "times has missing or infinite values"),
+        (np.full(300, np.datetime64("NaT"), dtype="datetime64[s]"), "times has missing or infinite values"),
+    ],
+)
+def test_unusable_times(model, rows, tmp_path, times, said):
+    with pytest.raises(ValueError, match=said):
+        write_report(model, rows, tmp_path / "report.html", times=times)

@@ -46,10 +46,17 @@ def test_columns_are_ranked_by_the_rows_that_they_explain(model, today):
     assert second.share == pytest.approx(np.mean(top == 1))
     assert 60 / len(top) <= second.share < 70 / len(top)
     assert (second.direction, third.direction) == ("above", "below")
-    assert second.median == pytest.approx(30, abs=1.5)
-    assert third.median == pytest.approx(60, abs=3)
+    assert second.medians == [second.median_above] == [pytest.approx(30, abs=1.5)]
+    assert third.medians == [third.median_below] == [pytest.approx(60, abs=3)]
     assert sum(column.share for column in result.columns) == pytest.approx(1)
     assert result.flagged.n_rows == len(top) == len(result.flagged.top)
+
+
+def test_both_directions_have_a_median_each(model, today):
+    today[:30, 1] -= 40
+    column = surveyed(model, today).columns[0]
+    assert (column.name, column.direction) == ("x1", "both")
+    assert column.medians == [pytest.approx(-10, abs=2), pytest.approx(30, abs=2)]
 
 
 def test_normal_ranges_are_those_of_the_set(model, normal, today):
@@ -75,13 +82,13 @@ def test_columns_that_are_not_of_the_table_have_no_values(normal, today):
     column = surveyed(model, today).columns[0]
     assert column.name.startswith("pca")
     assert column.share > 0.5
-    assert (column.median, column.normal_range) == (None, None)
+    assert (column.medians, column.normal_range) == ([], None)
 
 
 def test_no_rows_outside(model, normal):
     result = surveyed(model, normal[model.predict(normal) == 1])
     assert result.flagged.n_rows == 0
-    assert [(c.share, c.above, c.direction, c.median) for c in result.columns] == [(0.0, None, "", None)] * 3
+    assert [(c.share, c.above, c.direction, c.medians) for c in result.columns] == [(0.0, None, "", [])] * 3
 
 
 def test_the_sample_depends_neither_on_batches_nor_on_workers():

@@ -87,6 +87,17 @@ def test_a_wrong_date_costs_one_block(levels):
     assert abs(len(counted(levels, times=times).blocks) - len(right.blocks)) <= 1
 
 
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
+def test_times_of_any_size(levels, scale):
+    times = scale * np.random.default_rng(0).uniform(-1, 1, size=N)
+    timeline = counted(levels, parts=3, times=times, kind="number")
+    assert 100 < len(timeline.blocks) <= 500
+    assert timeline.blocks.n_rows.sum() == N
+    assert (timeline.blocks.first_time[1:] > timeline.blocks.last_time[:-1]).all()
+    times[:2] = -1.7e308, 1.7e308
+    assert counted(levels, times=times, kind="number").blocks.n_rows.sum() == N
+
+
 def test_the_onset_by_rows(levels):
     onset = counted(levels).summary([], report(True), 2000).onset
     assert onset.low.row <= 3000 <= onset.high.row

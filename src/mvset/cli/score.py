@@ -39,7 +39,7 @@ from mvset.cli.reading import (
     reading_options,
 )
 from mvset.cli.watch import OnAlarm, Once, OutDir, OutFormat, Settle, Watch, check_watch, watch_folder
-from mvset.summaries.shown import shown_range
+from mvset.summaries.shown import shown_range, shown_values
 
 _MAX_COLUMNS = 5  # shown that explain rows outside; --json has all
 
@@ -179,7 +179,13 @@ def _print_columns(result: SurveyResult) -> None:
     print_table(
         ["top_feature", "rows", "direction", "median", "normal range"],
         [
-            [column.name, f"{column.share:.0%}", column.direction, column.median, shown_range(column.normal_range)]
+            [
+                column.name,
+                f"{column.share:.0%}",
+                column.direction,
+                shown_values(column.medians),
+                shown_range(column.normal_range),
+            ]
             for column in explaining
         ],
     )

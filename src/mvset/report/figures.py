@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
 from mvset.plotting import palette
 from mvset.plotting.axes import is_wide
 from mvset.report.numbers import ReportNumbers, interpolated_levels
 from mvset.summaries.slices import Slice
 from mvset.summaries.survey import LEVEL_EDGES
+
+Array = NDArray[np.float64]
 
 _FONT = {"family": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif", "size": 13, "color": palette.INK}
 _SHADES = [[0.0, palette.OURS], [0.35, palette.OURS_LIGHT], [0.7, "#bdd7e7"], [0.85, "#dcebf7"], [1.0, "#ffffff"]]
@@ -28,7 +31,7 @@ def level_set_figure(numbers: ReportNumbers, projection: Slice) -> go.Figure:
     grid: dict[str, Any] = {"x": projection.x, "y": projection.y, "z": levels.astype(np.float32), "hoverinfo": "skip"}
     mass = float(numbers.masses[numbers.start])
     sample = numbers.survey.sample
-    figure = _figure(_plain(projection.names[0]), _plain(projection.names[1]))
+    figure = empty_figure(plain(projection.names[0]), plain(projection.names[1]))
     figure.add_contour(
         **grid,
         colorscale=_SHADES,
@@ -49,7 +52,7 @@ def level_set_figure(numbers: ReportNumbers, projection: Slice) -> go.Figure:
         x=projection.rows[:, 0],
         y=projection.rows[:, 1],
         mode="markers",
-        marker={"size": 5, "color": palette.INK, "opacity": 0.5},
+        marker={"size": 5, "color": palette.INK, "opacity": 0.5, "line": {"width": 0}},
         customdata=np.column_stack([sample.numbers, sample.levels]),
         hovertemplate="row %{customdata[0]:.0f}, level %{customdata[1]:.3f}<extra></extra>",
     )
@@ -62,7 +65,7 @@ def level_set_figure(numbers: ReportNumbers, projection: Slice) -> go.Figure:
 def level_figure(numbers: ReportNumbers) -> go.Figure:
     """Histogram of the levels of all rows, the uniform density, and the range of the bars expected by chance."""
     edges, counts = LEVEL_EDGES, numbers.survey.level_counts
-    figure = _figure("level", "share of rows")
+    figure = empty_figure("level", "share of rows")
     figure.add_bar(
         x=0.5 * (edges[1:] + edges[:-1]),
         y=numbers.level_shares,
@@ -80,35 +83,37 @@ def level_figure(numbers: ReportNumbers) -> go.Figure:
 
 
 def mass_volume_figure(numbers: ReportNumbers) -> go.Figure:
-    """Mass-volume curve of the fitted sets, with confidence bands of the volumes and of the true masses."""
-    curve = numbers.curve
-    masses, volumes = curve["masses"], curve["volumes"]
-    bounded = np.isfinite(curve["mass_lower"])
-    figure = _figure("mass", "volume")
+    """Sides of the fitted sets against their masses, with bands of the sides and of the true masses."""
+    curve, (sides, lower, upper) = numbers.curve, numbers.sides
+    masses, bounded = curve["masses"], np.isfinite(curve["mass_lower"])
+    figure = empty_figure("mass", "side, of the normal ranges")
     _add_band(
         figure,
         x=[*curve["mass_lower"][bounded], *curve["mass_upper"][bounded][::-1]],
-        y=[*volumes[bounded], *volumes[bounded][::-1]],
+        y=[*sides[bounded], *sides[bounded][::-1]],
         colour="rgba(154, 154, 154, 0.25)",
     )
-    _add_band(figure, x=[*masses, *masses[::-1]], y=[*curve["upper"], *curve["lower"][::-1]], colour=_BAND)
+    _add_band(figure, x=[*masses, *masses[::-1]], y=[*upper, *lower[::-1]], colour=_BAND)
     figure.add_scatter(
         x=masses,
-        y=volumes,
+        y=sides,
         mode="lines",
         line={"color": palette.OURS, "width": 2.5},
-        hovertemplate="mass %{x:.3f}: volume %{y:.4g}<extra></extra>",
+        customdata=[
+            [f"{volume}", f"{share:.3g}"] for volume, share in zip(numbers.volumes, numbers.box_shares, strict=True)
+        ],
+        hovertemplate="mass %{x:.3f}: side %{y:.1%}<br>volume %{customdata[0]}<br>%{customdata[1]} of the box of the "
+        "normal ranges<extra></extra>",
     )
     figure.update_xaxes(range=[masses[0], 1.0])
-    if is_wide(volumes):
-        figure.update_yaxes(type="log", exponentformat="power")
+    figure.update_yaxes(tickformat=".0%", nticks=6)
     return _with_mass_line(figure, numbers)
 
 
 def bandwidth_figure(numbers: ReportNumbers) -> go.Figure:
     """Selection criterion of every bandwidth, with the selected one marked."""
     tried, chosen_sigma = numbers.bandwidths, numbers.model.estimator.sigma_
-    figure = _figure("bandwidth σ", tried.label)
+    figure = empty_figure("bandwidth σ", tried.label)
     figure.add_scatter(
         x=tried.sigmas,
         y=tried.values,
@@ -129,21 +134,52 @@ def bandwidth_figure(numbers: ReportNumbers) -> go.Figure:
         textfont={"color": palette.HIGHLIGHT},
         hoverinfo="skip",
     )
-    figure.update_xaxes(type="log", dtick="D2")
+    figure.update_xaxes(type="log", **_round_ticks(tried.sigmas))
     compared = tried.values[tried.eligible] if tried.eligible.any() else tried.values
     if len(compared):
-        least = float(compared.min())
-        height = min(float(tried.values.max()) - least, 0.6 * least) or 0.1 * least
-        figure.add_hline(y=least, line={"color": palette.FAINT, "width": 1, "dash": "dot"})
-        figure.update_yaxes(range=[least - 0.25 * height, least + 1.05 * height])
+        figure.add_hline(y=float(compared.min()), line={"color": palette.FAINT, "width": 1, "dash": "dot"})
+        _fit_values(figure, tried.values, tried.errors)
     return figure
+
+
+def _fit_values(figure: go.Figure, values: Array, errors: Array) -> None:
+    """Let the axis hold all points with their error bars, and the label below the lowest; logarithmic if wide."""
+    wide = is_wide(values)
+    low, high = np.maximum(values - errors, 0.5 * values), values + errors
+    low, high = (np.log10(low), np.log10(high)) if wide else (low, high)
+    height = float(high.max() - low.min()) or 0.1
+    if wide:
+        figure.update_yaxes(type="log", exponentformat="power", nticks=6)
+    figure.update_yaxes(range=[float(low.min()) - 0.2 * height, float(high.max()) + 0.06 * height])
+
+
+def _round_ticks(values: Array, at_most: int = 6) -> dict[str, Any]:
+    """Round numbers on a logarithmic axis, so few that their labels do not touch."""
+    if not len(values):
+        return {}
+    low, high = 0.9 * float(values.min()), 1.1 * float(values.max())
+    decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1.0)
+    for steps in (
+        (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0),
+        (1.0, 1.5, 2.0, 3.0, 5.0, 7.0),
+        (1.0, 2.0, 5.0),
+        (1.0, 3.0),
+        (1.0,),
+    ):
+        ticks = np.outer(decades, steps).ravel()
+        ticks = ticks[(ticks >= low) & (ticks <= high)]
+        if len(ticks) <= at_most:
+            break
+    ticks = ticks[:: -(-len(ticks) // at_most) or 1]
+    return {"tickvals": ticks.tolist(), "ticktext": [f"{tick:.3g}" for tick in ticks]}
 
 
 def _add_band(figure: go.Figure, x: list[float], y: list[float], colour: str) -> None:
     figure.add_scatter(x=x, y=y, fill="toself", fillcolor=colour, line={"width": 0}, mode="lines", hoverinfo="skip")
 
 
-def _figure(x: str, y: str) -> go.Figure:
+def empty_figure(x: str, y: str) -> go.Figure:
+    """Axes in the style of the page."""
     axis = {
         "gridcolor": "#eeeeee",
         "linecolor": palette.FAINT,
@@ -173,6 +209,6 @@ def _with_mass_line(figure: go.Figure, numbers: ReportNumbers) -> go.Figure:
     return figure.add_vline(x=mass, line={"color": palette.HIGHLIGHT, "width": 2})
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     """Escape a name for plotly, which interprets HTML tags and dollar signs."""
     return escape(name, quote=False).replace("$", "&#36;")

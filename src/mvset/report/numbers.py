@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 from sklearn.neighbors import NearestNeighbors
 
 from mvset.estimators.model_parts import ModelParts
+from mvset.report.over_time import OverTime
 from mvset.summaries.bandwidths import BandwidthComparison
 from mvset.summaries.bars import chance_heights
 from mvset.summaries.masses import fitted_curve
@@ -23,7 +26,7 @@ Array = NDArray[np.float64]
 _STEPS = [*np.round(np.arange(0.60, 0.995, 0.01), 2).tolist(), 0.995]
 CONFIDENCE = 0.95  # of all bands
 _MAX_NEGATIVE_LOG = 750.0  # more than -log of the smallest positive float64
-_MAX_FEATURES = 4  # all pairs of so many columns are drawn
+_MAX_PAIRS = 6  # of columns that are drawn
 _COMPLETIONS = 10  # rows whose other values a grid point is given
 _RESOLUTION = 64  # grid points per axis of a panel
 _MARGIN = 0.25  # around all rows, as a share of the range of the rows inside
@@ -44,6 +47,9 @@ class ReportNumbers:
     bandwidths: BandwidthComparison
     level_shares: Array  # share of the rows with levels between LEVEL_EDGES
     level_chance: tuple[Array, Array]  # bounds for these shares expected by chance
+    sides: Array  # of the slider's sets, with bounds; see cube_sides
+    box_shares: Array  # volumes relative to the box of the normal ranges
+    over_time: OverTime
 
     @property
     def start(self) -> int:
@@ -60,6 +66,8 @@ def report_numbers(model: ModelParts, survey: SurveyResult) -> ReportNumbers:
     """Compute all numbers from the model and the summary of the table."""
     masses = survey.masses
     volumes = [model.sets.volume(mass) for mass in masses]
+    curve = fitted_curve(model.sets, masses, CONFIDENCE, volumes)
+    sides, box_shares = cube_sides(model, survey, volumes)
     return ReportNumbers(
         model=model,
         survey=survey,
@@ -67,11 +75,31 @@ def report_numbers(model: ModelParts, survey: SurveyResult) -> ReportNumbers:
         offsets=np.array([model.sets.offset(mass) for mass in masses]),
         volumes=volumes,
         projections=_projections(model, survey),
-        curve=fitted_curve(model.sets, masses, CONFIDENCE, volumes),
+        curve=curve,
         bandwidths=BandwidthComparison.of(model.estimator.selection_),
         level_shares=survey.level_counts / survey.drift.n_rows,
         level_chance=_chance_shares(model, survey),
+        sides=sides,
+        box_shares=box_shares,
+        over_time=OverTime.of(model, survey, CONFIDENCE),
     )
+
+
+def cube_sides(model: ModelParts, survey: SurveyResult, volumes: Sequence[VolumeEstimate]) -> tuple[Array, Array]:
+    """Volumes in terms of the box of the normal ranges: sides of a box of the same shape, and shares of the box.
+
+    A volume in many columns is a number with many digits and a unit that nobody knows. The side of a box of the same
+    volume whose sides are all the same part of the normal range of their column is a number between 0 and 1. The first
+    result has three rows: the sides, and their bounds at `CONFIDENCE`.
+    """
+    extents = survey.ranges.high - survey.ranges.low
+    varying = np.setdiff1d(np.flatnonzero(extents > 0), model.sets.constants.indices)
+    log_shares = np.array([volume.log_value for volume in volumes]) - np.log(extents[varying]).sum()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        relative = np.nan_to_num(np.array([volume.standard_error / volume.value for volume in volumes]))
+        errors = ndtri(0.5 + 0.5 * CONFIDENCE) * relative
+        logs = log_shares + np.log(np.maximum([1.0 + 0.0 * errors, 1.0 - errors, 1.0 + errors], 0.0))
+    return np.exp(logs / max(1, len(varying))), np.exp(log_shares)
 
 
 def _chance_shares(model: ModelParts, survey: SurveyResult) -> tuple[Array, Array]:
@@ -95,7 +123,7 @@ def _projections(model: ModelParts, survey: SurveyResult) -> list[Slice]:
     drawn = _DrawnRows.of(model, survey)
     if len(drawn.names) == 1:
         return [_single_column(drawn, survey.sample.numbers)]
-    return [_projection(drawn, pair) for pair in combinations(_top_features(drawn.names, survey), 2)]
+    return [_projection(drawn, pair) for pair in _pairs(len(drawn.names), survey)]
 
 
 @dataclass(frozen=True)
@@ -149,7 +177,8 @@ def _projection(drawn: _DrawnRows, pair: tuple[int, int]) -> Slice:
     grid = np.stack(np.meshgrid(*(drawn.transformed(f, axis) for f, axis in zip(pair, (x, y), strict=True))), axis=-1)
     grid = grid.reshape(-1, 2)
     inside = drawn.prepared[drawn.inside]
-    units = inside[:, pair].std(axis=0)
+    with np.errstate(over="ignore"):  # rows near the limits of float64
+        units = inside[:, pair].std(axis=0)
     units[units == 0.0] = 1.0
     finite = np.clip(grid, inside[:, pair].min(axis=0) - 1e3 * units, inside[:, pair].max(axis=0) + 1e3 * units)
     n_nearest = min(_COMPLETIONS, len(inside)) if len(drawn.names) > 2 else 1
@@ -164,10 +193,18 @@ def _projection(drawn: _DrawnRows, pair: tuple[int, int]) -> Slice:
     return Slice((drawn.names[pair[0]], drawn.names[pair[1]]), x, y, scores, rows)
 
 
-def _top_features(names: Sequence[str], survey: SurveyResult) -> list[int]:
-    """Indices of the columns that contribute most to the most unusual rows, ascending."""
-    shares = [sum(abs(row.contributions[name]) / (row.distance or 1.0) for row in survey.unusual) for name in names]
-    return sorted(sorted(range(len(names)), key=lambda j: -shares[j])[:_MAX_FEATURES])
+def _pairs(n_columns: int, survey: SurveyResult) -> list[tuple[int, int]]:
+    """Pairs of columns that explain most rows outside: those that contribute most and second to a row, most first.
+
+    Where these are few, also pairs of columns that explain many rows by themselves.
+    """
+    flagged = survey.flagged
+    alarms = np.bincount(flagged.top, minlength=n_columns) + 0.5 * np.bincount(flagged.second, minlength=n_columns)
+    together = Counter(zip(*np.sort([flagged.top, flagged.second], axis=0).tolist(), strict=True))
+    best = np.argsort(-alarms, kind="stable")[: _MAX_PAIRS + 1]
+    candidates = {*together, *((min(pair), max(pair)) for pair in combinations(best.tolist(), 2))}
+    ranked = sorted(candidates, key=lambda pair: (-together[pair], -alarms[list(pair)].sum(), pair))
+    return [pair for pair in ranked if pair[0] != pair[1]][:_MAX_PAIRS]
 
 
 def _single_column(drawn: _DrawnRows, numbers: NDArray[np.int64]) -> Slice:

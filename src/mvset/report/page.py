@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+from functools import partial
 from importlib.resources import files
 from typing import Any
 
@@ -17,10 +18,14 @@ from mvset.plotting import palette
 from mvset.report.figures import bandwidth_figure, level_figure, level_set_figure, mass_volume_figure
 from mvset.report.numbers import ReportNumbers, report_numbers
 from mvset.report.pictures import static_pictures
+from mvset.report.time_figure import time_figure
+from mvset.summaries.flagged import ColumnAlarms
+from mvset.summaries.shown import shown, shown_range, shown_values
 from mvset.summaries.survey import SurveyResult, UnusualRow
 from mvset.version import __version__
 
 _MAX_EXPLANATIONS = 3  # features named per row
+_N_COLUMNS = 12  # of the table of columns; others are folded
 _MIN_SHARE = 0.05  # of the squared distance, for features after the first
 
 
@@ -28,6 +33,7 @@ def render_page(model: ModelParts, survey: SurveyResult, *, title: str = "", n_d
     """The HTML of the report."""
     numbers = report_numbers(model, survey)
     figures = {
+        "time": time_figure(numbers),
         **{f"sets-{k}": level_set_figure(numbers, projection) for k, projection in enumerate(numbers.projections)},
         "levels": level_figure(numbers),
         "volumes": mass_volume_figure(numbers),
@@ -44,9 +50,12 @@ def render_page(model: ModelParts, survey: SurveyResult, *, title: str = "", n_d
         numbers=numbers,
         survey=survey,
         drift=survey.drift,
+        onset=survey.timeline.onset,
         n_dropped=n_dropped,
         stops=_slider_texts(numbers),
         explanations=[_explanations(row) for row in survey.unusual],
+        columns=[_column(column) for column in survey.columns],
+        n_columns_shown=_N_COLUMNS,
         settings=_settings(numbers),
         pictures=static_pictures(numbers),
         figures={name: json.loads(figure.to_json()) for name, figure in figures.items()},
@@ -71,9 +80,12 @@ def _slider_texts(numbers: ReportNumbers) -> list[dict[str, Any]]:
             "outside": _thousands(int(outside)),
             "share": f"{outside / total:.2%}",
             "asked": f"{1.0 - mass:.2%}",
-            "volume": str(volume),
+            "side": f"{side:.0%}" if side >= 0.1 else f"{side:.2g}",
+            "volume": f"volume {volume}, {share:.3g} of the box of the normal ranges",
         }
-        for mass, outside, volume in zip(numbers.masses, numbers.survey.n_outside, numbers.volumes, strict=True)
+        for mass, outside, side, volume, share in zip(
+            numbers.masses, numbers.survey.n_outside, numbers.sides[0], numbers.volumes, numbers.box_shares, strict=True
+        )
     ]
 
 
@@ -85,7 +97,7 @@ def _slider_data(numbers: ReportNumbers) -> dict[str, Any]:
         "offsets": numbers.offsets.tolist(),
         "stops": _slider_texts(numbers),
         "scores": numbers.survey.sample.scores.tolist(),
-        "colours": {"inside": palette.INK, "outside": palette.HIGHLIGHT},
+        "colours": {"outside": palette.HIGHLIGHT, "ink": palette.INK},
         "sets": [f"sets-{k}" for k in range(len(numbers.projections))],
     }
 
@@ -101,7 +113,34 @@ def _phrase(row: UnusualRow, name: str, share: float) -> str:
     side = "above" if row.contributions[name] > 0 else "below"
     if name not in row.normal:
         return f"{name}: {side} the normal range nearby ({share:.0%})"
-    return f"{name} {row.values[name]:.4g}, {side} the normal value nearby, {row.normal[name]:.4g} ({share:.0%})"
+    value, normal = shown(row.values[name]), shown(row.normal[name])
+    return f"{name} {value}, {side} the normal value nearby, {normal} ({share:.0%})"
+
+
+def _column(column: ColumnAlarms) -> dict[str, Any]:
+    """A line of the table of columns, with the normal range and the median as positions on a strip, in per cent."""
+    strip = None
+    if column.normal_range is not None:
+        (low, high), medians = column.normal_range, column.medians
+        least, most = min(low, *medians, high), max(low, *medians, high)
+        margin = 0.06 * (most - least) or 1.0
+        place = partial(_per_cent, least - margin, most + margin)
+        dots = [{"left": f"{place(m):.1f}", "beyond": not low <= m <= high} for m in medians]
+        strip = {"left": f"{place(low):.1f}", "width": f"{place(high) - place(low):.1f}", "dots": dots}
+    return {
+        "name": column.name,
+        "share": f"{column.share:.0%}",
+        "width": f"{100.0 * column.share:.1f}",
+        "direction": column.direction,
+        "medians": shown_values(column.medians),
+        "normal": shown_range(column.normal_range),
+        "strip": strip,
+    }
+
+
+def _per_cent(least: float, most: float, value: float) -> float:
+    """Position of a value between two others."""
+    return 100.0 * (value - least) / (most - least)
 
 
 def _settings(numbers: ReportNumbers) -> dict[str, str]:

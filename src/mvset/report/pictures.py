@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from mvset.plotting import BandwidthDisplay, LevelSetDisplay, MassVolumeDisplay, palette
-from mvset.plotting.axes import tidy
+from mvset.plotting.axes import plain, tidy
 from mvset.report.numbers import CONFIDENCE, ReportNumbers
+from mvset.report.over_time import OverTime
+from mvset.report.time_figure import LevelScale, coloured_columns
 from mvset.summaries.masses import CONTOUR_MASSES
 from mvset.summaries.survey import LEVEL_EDGES
 
@@ -42,11 +44,48 @@ def static_pictures(numbers: ReportNumbers) -> dict[str, str]:
         value_label=tried.label,
     )
     return {
+        "time": _png(lambda axes: _draw_over_time(axes, numbers), nrows=2, height_ratios=(3, 1), sharex=True),
         "sets": _png(level_sets.plot),
         "levels": _png(lambda ax: _draw_levels(ax, numbers)),
         "volumes": _png(MassVolumeDisplay(**numbers.curve, confidence=CONFIDENCE).plot),  # type: ignore[arg-type]
         "bandwidths": _png(bandwidths.plot),
     }
+
+
+def _draw_over_time(axes: Any, numbers: ReportNumbers) -> None:
+    """Draw levels, by column, above the running share outside; the onset in both."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    over_time, scale = numbers.over_time, LevelScale(numbers.model.sets.calibration.n_rows)
+    upper, lower = axes
+    upper.scatter(_dates(over_time.inside[:, 0], over_time), scale(over_time.inside[:, 1]), s=4, color=palette.FAINT)
+    for name, colour, own in coloured_columns(numbers):
+        times, levels = over_time.outside[own].T
+        upper.scatter(_dates(times, over_time), scale(levels), s=14, color=colour, label=plain(name))
+    upper.axhline(scale(np.array(numbers.survey.mass)), color=palette.INK, linewidth=0.8, linestyle="dotted")
+    upper.set_yticks(scale.ticks["tickvals"], scale.ticks["ticktext"])
+    if len(over_time.outside):
+        upper.legend(frameon=False, fontsize="small", ncols=4, loc="lower left", bbox_to_anchor=(0.0, 1.0))
+    lower.plot(_dates(over_time.share_times, over_time), over_time.shares, color=palette.OURS)
+    lower.axhspan(*over_time.band, color=palette.FAINT, alpha=0.25, linewidth=0)
+    lower.set_ylim(bottom=0.0)
+    lower.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    if over_time.onset_times is not None:
+        first, low, high = _dates(np.array(over_time.onset_times[:3]), over_time)
+        for ax in axes:
+            ax.axvspan(low, high, color=palette.HIGHLIGHT, alpha=0.16, linewidth=0)
+            ax.axvline(first, color=palette.HIGHLIGHT)
+    tidy(upper, xlabel="", ylabel="level")
+    tidy(lower, xlabel="row" if over_time.kind == "row" else "time", ylabel="share\noutside")
+    if over_time.kind.startswith("date"):
+        locator = AutoDateLocator()  # type: ignore[no-untyped-call]
+        formatter = ConciseDateFormatter(locator)  # type: ignore[no-untyped-call]
+        lower.xaxis.set(major_locator=locator, major_formatter=formatter)
+
+
+def _dates(times: Any, over_time: OverTime) -> Any:
+    """Times as matplotlib takes them."""
+    return times.round().astype("datetime64[us]") if over_time.kind.startswith("date") else times
 
 
 def _draw_levels(ax: Any, numbers: ReportNumbers) -> None:
@@ -60,12 +99,12 @@ def _draw_levels(ax: Any, numbers: ReportNumbers) -> None:
     tidy(ax, xlabel="level", ylabel="share of rows")
 
 
-def _png(draw: Callable[[Any], Any]) -> str:
-    """A PNG image as a data URL; `draw` draws on the axes that it is given."""
+def _png(draw: Callable[[Any], Any], **layout: Any) -> str:
+    """A PNG image as a data URL; `draw` draws on the axes that it is given, in the layout given."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=_SIZE, layout="constrained")
-    draw(figure.subplots())
+    draw(figure.subplots(**layout))
     content = io.BytesIO()
     figure.savefig(content, format="png", dpi=110)
     return "data:image/png;base64," + base64.b64encode(content.getvalue()).decode()

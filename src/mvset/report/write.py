@@ -13,6 +13,7 @@ from mvset.estimators.model_parts import ModelParts
 from mvset.files.atomic import atomic_write
 from mvset.report.numbers import slider_masses
 from mvset.summaries.survey import Survey
+from mvset.summaries.timeline import Times
 from mvset.validation import checked_rows, checked_share
 
 _N_SAMPLED = 1500  # rows drawn in the figures
@@ -33,9 +34,16 @@ def report_survey(model: ModelParts, mass: float, *, grouped: bool = False, tabl
 
 
 def write_report(
-    model: Any, X: Any, path: str | os.PathLike[str], *, mass: float | None = None, by: Any = None, title: str = ""
+    model: Any,
+    X: Any,
+    path: str | os.PathLike[str],
+    *,
+    mass: float | None = None,
+    by: Any = None,
+    times: Any = None,
+    title: str = "",
 ) -> None:
-    """Write an HTML report on rows: which are normal, which are not, and why.
+    """Write an HTML report on rows: which are normal, which are not, since when, and why.
 
     The report is a single file that works offline. A slider changes the mass: nested sets, flagged rows and volume
     follow.
@@ -52,6 +60,8 @@ def write_report(
         Mass of the set that decides which rows are outside; by default that of the estimator.
     by : array-like of shape (n_samples,), optional
         The group of each row, if the fit was given groups.
+    times : array-like of shape (n_samples,), optional
+        When each row was recorded, as dates (``datetime64``) or numbers, in any order; else rows are in order.
     title : str, optional
         Title of the report.
 
@@ -75,6 +85,23 @@ def write_report(
     mass = fitted.sets.mass if mass is None else checked_share(mass)
     survey = report_survey(fitted, mass, grouped=by is not None)
     scored, rows = survey.score(X, by), checked_rows(X)
-    survey.add(rows, scored, np.arange(len(rows)), lambda selected: [{} for _ in selected])
+    when = None if times is None else _checked_times(times, len(rows))
+    survey.add(rows, scored, np.arange(len(rows)), lambda selected: [{} for _ in selected], times=when)
     with atomic_write(Path(path)) as aside:
         aside.write_text(render_page(fitted, survey.result(), title=title), encoding="utf-8")
+
+
+def _checked_times(times: Any, n_rows: int) -> Times:
+    """Times of rows as numbers; dates are microseconds since 1970."""
+    values = np.asarray(times)
+    dates = values.dtype.kind == "M"
+    if values.shape != (n_rows,) or not (dates or values.dtype.kind in "iuf"):
+        raise ValueError(
+            f"times must be dates (datetime64) or numbers, one for each of {n_rows} rows; got {values.dtype} of shape "
+            f"{values.shape}."
+        )
+    if dates:
+        values = np.where(np.isnat(values), np.nan, values.astype("datetime64[us]").astype(np.int64))
+    if not np.isfinite(values).all():
+        raise ValueError("times has missing or infinite values: it must say something of every row.")
+    return Times(values.astype(np.float64), "date" if dates else "number")

@@ -94,14 +94,15 @@ class ColumnAlarms:
     """A column, and its part in the rows outside.
 
     `share` is the share of the rows outside in which the column contributes most; of these rows, `above` is the share
-    in which it is above what is normal nearby, and `median` is their median value. None where the rows outside are
-    none, or where the column is not one of the table.
+    in which it is above what is normal nearby. `median_above` is the median value of these, `median_below` that of the
+    others. None where there are no such rows, or where the column is not one of the table.
     """
 
     name: str
     share: float
     above: float | None
-    median: Any  # the most frequent value of a category
+    median_above: Any  # of a category, its most frequent value
+    median_below: float | None
     normal_range: tuple[float, float] | None  # lowest and highest value within the set
 
     @property
@@ -110,6 +111,13 @@ class ColumnAlarms:
         if self.above is None:
             return ""
         return "above" if self.above >= _MOST else "below" if self.above <= 1.0 - _MOST else "both"
+
+    @property
+    def medians(self) -> list[Any]:
+        """Median values on the side or the sides where most of these rows are, ascending."""
+        sides = {"above": [self.median_above], "below": [self.median_below]}
+        found = sides.get(self.direction, [self.median_below, self.median_above])
+        return sorted(median for median in found if median is not None)
 
 
 @dataclass(frozen=True)
@@ -133,7 +141,7 @@ def explained(
     """
     table, n = sample.rows, len(model.feature_names)
     rows, numbers, levels, times = table[:, :n], table[:, n].astype(np.int64), table[:, n + 1], table[:, n + 2]
-    names = model.prepared_names
+    names, categories = model.prepared_names, model.category_values
     contributions = np.empty((0, len(names)))
     if len(rows):
         contributions = np.asarray(model.estimator.explain(np.asarray(model.prepared(rows), dtype=np.float64)))
@@ -145,13 +153,16 @@ def explained(
     for j, name in enumerate(names):
         explained_by = top == j
         own = contributions[explained_by, j]
-        in_table = rows[explained_by, model.feature_names.index(name)] if name in model.feature_names else np.empty(0)
+        values = np.full(len(own), np.nan)
+        if name in model.feature_names:
+            values = rows[explained_by, model.feature_names.index(name)]
         columns.append(
             ColumnAlarms(
                 name=name,
                 share=float(explained_by.mean()) if len(top) else 0.0,
-                above=float((own > 0).mean()) if len(own) and name not in model.category_values else None,
-                median=_typical(in_table, model.category_values.get(name)),
+                above=float((own > 0).mean()) if len(own) and name not in categories else None,
+                median_above=_typical(values[own > 0], categories.get(name)),
+                median_below=_typical(values[own <= 0], categories.get(name)),
                 normal_range=normal.get(name),
             )
         )

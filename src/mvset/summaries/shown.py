@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -15,3 +16,8 @@ def shown(value: Any) -> str:
 def shown_range(normal: tuple[Any, Any] | None) -> str:
     """The lowest and the highest value that are normal; nothing where they are not known."""
     return "" if normal is None else f"{shown(normal[0])} to {shown(normal[1])}"
+
+
+def shown_values(values: Sequence[Any]) -> str:
+    """One or two values."""
+    return " and ".join(map(shown, values))

@@ -133,7 +133,7 @@ class Blocks:
 
     def grouped(self, cells: Array) -> Blocks:
         """Blocks of the same cell as one; cells ascend."""
-        starts = np.flatnonzero(np.diff(cells, prepend=-np.inf))
+        starts = _starts(cells)
         if len(starts) == len(self):
             return self
         # The row that came first is that of the first block; the row that came last may be of any.
@@ -146,6 +146,11 @@ class Blocks:
             self.first_place[starts],
             self.last_place[last],
         )
+
+
+def _starts(cells: Array) -> NDArray[np.intp]:
+    """Where the rows of each cell begin; cells ascend."""
+    return np.flatnonzero(np.append(True, cells[1:] != cells[:-1])) if len(cells) else np.empty(0, dtype=np.intp)
 
 
 class Timeline:
@@ -169,7 +174,7 @@ class Timeline:
         if (when[1:] < when[:-1]).any():
             order = np.lexsort((places, when))
             when, bins, places = when[order], bins[order], places[order]
-        starts = np.flatnonzero(np.diff(self._cells(when), prepend=-np.inf))
+        starts = _starts(self._cells(when))
         ends = np.append(starts[1:], len(when)) - 1
         n_bins = len(self.edges) - 1
         block = np.repeat(np.arange(len(starts)), ends - starts + 1)
@@ -185,10 +190,10 @@ class Timeline:
 
     def summary(self, tables: Sequence[str], drift: DriftReport, calibration_rows: float) -> TimelineSummary:
         """What was counted; if there is drift, with its onset."""
-        onset = self._onset(tables, drift, calibration_rows) if drift.drifted else None
+        onset, times = self._onset(tables, drift, calibration_rows) if drift.drifted else (None, None)
         outside = self.blocks.counts[:, np.searchsorted(self.edges, self._mass) :].sum(axis=1)
         blocks = self.blocks
-        return TimelineSummary(blocks.kind, blocks.first_time, blocks.last_time, blocks.n_rows, outside, onset)
+        return TimelineSummary(blocks.kind, blocks.first_time, blocks.last_time, blocks.n_rows, outside, onset, times)
 
     def _take(self, new: Blocks) -> None:
         joined = self.blocks.joined(new)
@@ -197,14 +202,17 @@ class Timeline:
             self._widen()
 
     def _cells(self, times: Array) -> Array:
-        return times if self._log_width is None else np.floor(np.ldexp(times, -self._log_width))
+        if self._log_width is None:
+            return times
+        with np.errstate(over="ignore"):  # times so far away that they share a cell
+            return np.asarray(np.floor(np.ldexp(times, -self._log_width)))
 
     def _widen(self) -> None:
         """Choose the least width with few cells; those of a smaller power of two lie within those of a larger."""
         times = self.blocks.first_time
         least = int(np.floor(np.log2(np.diff(times).min()))) - 1
         low = least if self._log_width is None else self._log_width
-        high = int(np.ceil(np.log2(times[-1] - times[0]))) + 1
+        high = int(np.ceil(np.log2(0.5 * times[-1] - 0.5 * times[0]))) + 2  # halves: the difference may overflow
         while high - low > 1:
             self._log_width = (low + high) // 2
             enough = len(np.unique(self._cells(times))) <= self._max_blocks
@@ -212,12 +220,16 @@ class Timeline:
         self._log_width = high
         self.blocks = self.blocks.grouped(self._cells(times))
 
-    def _onset(self, tables: Sequence[str], drift: DriftReport, calibration_rows: float) -> OnsetReport:
+    def _onset(
+        self, tables: Sequence[str], drift: DriftReport, calibration_rows: float
+    ) -> tuple[OnsetReport, tuple[float, float, float, float]]:
         dependence = drift.n_rows / drift.effective_rows
         found = find_onset(self.blocks.counts, np.diff(self.edges), calibration_rows, dependence)
         # A change within a block is found at its beginning or at that of the next.
         low = max(0, found.low - int(self.blocks.n_rows.max() > 1))
-        return OnsetReport(
+        first, last = self.blocks.first_time, self.blocks.last_time
+        until = float(first[found.end]) if found.end < len(self.blocks) else np.inf
+        report = OnsetReport(
             first=self._moment(found.first, tables),
             low=self._moment(low, tables),
             high=self._moment(found.high, tables, last=True),
@@ -225,6 +237,7 @@ class Timeline:
             from_first_row=low == 0,
             confidence=found.confidence,
         )
+        return report, (float(first[found.first]), float(first[low]), float(last[found.high]), until)
 
     def _moment(self, block: int, tables: Sequence[str], *, last: bool = False) -> Moment:
         blocks = self.blocks
@@ -244,6 +257,7 @@ class TimelineSummary:
     n_rows: NDArray[np.intp]
     n_outside: NDArray[np.intp]
     onset: OnsetReport | None  # None without drift
+    onset_times: tuple[float, float, float, float] | None  # first, low, high and until, which is infinite if it lasts
 
 
 def shown_time(time: float, kind: Kind) -> str | float | None:
