@@ -111,8 +111,9 @@ def test_rows_with_missing_values_are_left_out_on_demand(mvset, folder):
 def test_missing_values_are_counted_by_column(refused, folder):
     write_csv("holes.csv", "flow,pressure", [(1, 2), ("", "inf"), (3, "NA"), (4, 5)])
     assert refused("fit", "holes.csv", "--out", "m") == (
-        "holes.csv: missing or infinite values in 'flow' (1) and 'pressure' (2), in 2 of the first 4 rows. Leave such "
-        "rows out with --missing drop, or fit without the columns: --exclude flow,pressure."
+        "holes.csv: missing or infinite values in 'flow' (1) and 'pressure' (2), in 2 of the first 4 rows. Fill them "
+        "with --missing impute, leave such rows out with --missing drop, or fit without the columns: "
+        "--exclude flow,pressure."
     )
 
 
@@ -127,12 +128,70 @@ def test_constant_columns_are_named(mvset, folder):
     )
 
 
-def test_text_is_named_with_the_option_that_leaves_it_out(refused, folder):
-    write_csv("t.csv", "time,pump,flow", [("2026-01-01T00:00:00", "P-07", 1.5)] * 3)
+@pytest.fixture
+def plant(folder):
+    """Pumps with flows of their own, and gaps."""
+    rng = np.random.default_rng(0)
+    pumps = rng.integers(3, size=300)
+    rows = [
+        (f"r{i}", f"P-0{pump}", 10 * pump + rng.normal(), "" if i % 20 == 3 else 5 + rng.normal())
+        for i, pump in enumerate(pumps)
+    ]
+    write_csv("plant.csv", "id,pump,flow,pressure", rows)
+    return rows
+
+
+def test_text_is_a_category_unless_it_has_too_many_values(mvset, plant):
+    done = mvset("fit", "plant.csv", "--missing", "drop", "--out", "m", "--json")
+    assert done.exit_code == 0
+    assert done.stderr == "Note: text with too many values for a category is left out of the fit: id.\n"
+    assert json.loads(done.stdout)["columns"] == ["pump", "flow", "pressure"]
+    assert json.loads(done.stdout)["categories"] == {"pump": ["P-00", "P-01", "P-02"]}
+
+
+def test_text_with_too_many_values_cannot_be_named(refused, plant):
+    assert refused("fit", "plant.csv", "--columns", "id,flow", "--out", "m").startswith("Column 'id' of plant.csv has ")
+    assert "has no column 'pum'" in refused("fit", "plant.csv", "--categories", "pum", "--out", "m")
+
+
+def test_missing_values_are_imputed_and_unseen_categories_named(mvset, plant, folder):
+    assert mvset("fit", "plant.csv", "--missing", "impute", "--exclude", "id", "--out", "m").exit_code == 0
+    rows = [("P-01", 10, 5), ("P-01", 10, ""), ("P-02", 10, 5), ("P-09", 10, 5), ("", "", "")]
+    write_csv("today.csv", "pump,flow,pressure", rows)
+    done = mvset("score", "m", "today.csv", "--out", "s.ndjson")
+    assert done.exit_code == 0, done.stderr
+    found = [json.loads(line) for line in (folder / "s.ndjson").read_text().splitlines()]
+    assert [each["inside"] for each in found] == [True, True, False, False, None]
+    notes = [None, "imputed: pressure", None, "unseen: pump = P-09", "missing: pump, flow, pressure"]
+    assert [each["note"] for each in found] == notes
+    assert "P-09" in done.stdout
+
+
+def test_numbers_that_stand_for_categories(mvset, folder):
+    """Written with decimals beside missing values, they are the same."""
+    rng = np.random.default_rng(0)
+    sites = rng.integers(1, 3, size=200)
+    write_csv("t.csv", "site,x", [(site, 10 * site + rng.normal()) for site in sites])
+    assert mvset("fit", "t.csv", "--categories", "site", "--out", "m").exit_code == 0
+    write_csv("today.csv", "site,x", [("1.0", 10), ("2.0", 10), ("1.5", 10)])
+    mvset("score", "m", "today.csv", "--out", "s.ndjson")
+    found = [json.loads(line) for line in (folder / "s.ndjson").read_text().splitlines()]
+    assert [each["inside"] for each in found] == [True, False, False]
+    assert found[2]["note"] == "unseen: site = 1.5"
+
+
+def test_amounts_of_money_are_no_categories(refused, folder):
+    write_csv("t.csv", "price,x", [(f"${i % 5}.50", i % 7) for i in range(60)])
     assert refused("fit", "t.csv", "--out", "m") == (
-        "t.csv: not numeric: 'pump' (string). Exclude them from the fit with --exclude pump, or select numeric columns "
-        "with --columns."
+        "Column 'price' of t.csv holds amounts such as '$0.50', which are not numbers: remove the sign, or exclude the "
+        "column with --exclude price."
     )
+
+
+def test_a_column_without_values_is_named(refused, folder):
+    write_csv("t.csv", "x,y,spare", [(i % 7, i % 5, "") for i in range(60)])
+    said = refused("fit", "t.csv", "--missing", "impute", "--out", "m")
+    assert said == "There are no values in 'spare'. Exclude with --exclude spare."
 
 
 @pytest.mark.parametrize(

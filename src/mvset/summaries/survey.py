@@ -202,7 +202,7 @@ class Survey:
         calibration_rows = self.model.sets.mass_interval(self.mass).effective_rows
         ranges = NormalRanges.of(self.model, self.mass)
         known = [[v if isinstance(v, float) else np.nan for v in row.values.values()] for row in self._unusual]
-        some_rows = np.array(known).reshape(len(known), -1)
+        some_rows = np.array(known).reshape(-1, len(self.model.feature_names))
         flagged, columns = explained(self.model, self._flagged, ranges, some_rows)
         return SurveyResult(
             mass=self.mass,

@@ -61,7 +61,8 @@ def find_categories(
 
 def _reject_amounts(file: TableFile, name: str, values: set[str]) -> None:
     """Refuse text that is mostly numbers with the sign of a currency: taken for names, it would be lost."""
-    amounts = [value for value in values if is_number(value.strip(_CURRENCIES), file.numbers)]
+    bare = {value: value.strip(_CURRENCIES) for value in values}
+    amounts = [value for value, number in bare.items() if number != value and is_number(number, file.numbers)]
     if 2 * len(amounts) > len(values):
         raise TableError(
             f"Column {name!r} of {file.label} holds amounts such as {in_order(amounts)[0]!r}, which are not numbers: "

@@ -31,6 +31,9 @@ def check_columns(
     if lowest is None or highest is None:
         lowest, highest = np.fmin.reduce(rows), np.fmax.reduce(rows)
     numeric = np.array([name not in categories for name in names])
+    empty = _selected(~(lowest <= highest), names)
+    if empty:
+        raise TableError(f"There are no values in {quoted(empty)}. Exclude with {exclude_option(empty)}.")
     _check_magnitude(lowest, highest, names)
     constant = lowest == highest
     if constant.all():
@@ -81,7 +84,6 @@ def _increases(rows: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 def _has_dominant_outliers(rows: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Whether a few outliers determine the standard deviation of each column."""
-    if np.isnan(rows).all(axis=0).any():
-        return np.zeros(rows.shape[1], dtype=bool)  # columns without values are refused elsewhere
+    rows = np.where(np.isnan(rows).all(axis=0), 0.0, rows)  # a sample may have no values where the table has some
     low, high = np.nanquantile(rows, [0.25, 0.75], axis=0)
     return np.asarray((high > low) & (np.nanstd(rows, axis=0) > _OUTLIER_RATIO * (high - low)))
