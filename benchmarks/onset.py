@@ -8,6 +8,7 @@ drift count: others have no onset. Four minutes on one core.
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.signal import lfilter
@@ -36,12 +37,32 @@ def drifted(scores, calibration, effect):
     return counter.report().drifted
 
 
-def one(rng, n, change, shift, correlation, n_calibration, per_block):
-    """The estimate of one table: None without drift."""
-    calibration = -np.abs(series(rng, n_calibration, correlation))
-    scores = -np.abs(series(rng, n, correlation) + np.where(np.arange(n) >= change, shift, 0.0))
+@dataclass(frozen=True)
+class Case:
+    """A table: its rows, the row of the change, how long the change lasts and how long it takes, its size."""
+
+    n: int
+    change: int
+    per_block: int
+    correlation: float
+    shift: float
+    lasts: int | None = None
+    takes: int = 0
+
+    def shifts(self):
+        """The shift of every row."""
+        row = np.arange(self.n) - self.change
+        grown = np.clip((row + 1) / max(1, self.takes), 0.0, 1.0)
+        ended = False if self.lasts is None else row >= self.lasts
+        return np.where((row < 0) | ended, 0.0, self.shift * grown)
+
+
+def one(rng, case, n_calibration):
+    """The estimate of one table: first, low and high row, and where the change ended; None without drift."""
+    calibration = -np.abs(series(rng, n_calibration, case.correlation))
+    scores = -np.abs(series(rng, case.n, case.correlation) + case.shifts())
     effect = 1.0
-    if correlation:
+    if case.correlation:
         threshold = np.quantile(calibration, [1.0 - MASS, 0.5])[::-1]
         effect = float(order_effects(calibration, threshold).max())
     if not drifted(scores, calibration, effect):
@@ -49,39 +70,55 @@ def one(rng, n, change, shift, correlation, n_calibration, per_block):
     levels = 1.0 - np.searchsorted(np.sort(calibration), scores) / n_calibration
     edges = level_bins(MASS)
     bins = np.searchsorted(edges[1:-1], levels, side="left")
-    blocks = np.arange(n) // per_block
+    blocks = np.arange(case.n) // case.per_block
     counts = np.zeros((blocks[-1] + 1, len(edges) - 1), dtype=np.intp)
     np.add.at(counts, (blocks, bins), 1)
     onset = find_onset(counts, np.diff(edges), n_calibration / effect, effect)
     # A change within a block is found at its beginning or at that of the next.
-    low = (onset.low - (per_block > 1)) * per_block
-    return onset.first * per_block, max(0, low), onset.high * per_block + per_block - 1, onset.end < len(counts)
+    low = max(0, onset.low - (case.per_block > 1))
+    end = onset.end * case.per_block if onset.end < len(counts) else np.nan
+    return onset.first * case.per_block, low * case.per_block, (onset.high + 1) * case.per_block - 1, end
+
+
+def print_case(case, n_tables, n_calibration):
+    """One line of the table."""
+    rng = np.random.default_rng(0)
+    tables = [one(rng, case, n_calibration) for _ in range(n_tables)]
+    found = np.array([each for each in tables if each is not None])
+    line = f"{case.n:<6} {case.change:<7} {case.lasts or 'on':<6} {case.takes or '':<6} {case.per_block:<11} "
+    line += f"{case.correlation:<12} {case.shift:<6} {len(found) / len(tables):<12.0%} "
+    if len(found) >= 20:
+        first, low, high, end = found.T
+        covered = np.mean((low <= case.change) & (case.change <= high))
+        line += f"{covered:<9.1%} {np.median(np.abs(first - case.change)):<13.0f} {np.median(high - low):<13.0f} "
+        line += f"{np.mean(~np.isnan(end)):.0%}"
+        if case.lasts and (~np.isnan(end)).any():
+            line += f", off by {np.nanmedian(np.abs(end - case.change - case.lasts)):.0f}"
+    print(line, flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", type=int, default=400)
     parser.add_argument("--calibration-rows", type=int, default=2000)
+    parser.add_argument("--quick", action="store_true", help="only changes that end, or take their time")
     arguments = parser.parse_args()
     print(f"{arguments.tables} tables each, {arguments.calibration_rows} calibration rows")
-    print("rows   change  rows/block  correlation  shift  drift found  coverage  median error  median width  'ended'")
-    for n, change, per_block in ((1000, 600, 1), (1000, 0, 1), (1000, 950, 1), (20_000, 12_003, 8)):
-        for correlation in (0.0, 0.7, 0.95):
-            for shift in (0.5, 1.0, 2.0, 4.0):
-                rng = np.random.default_rng(0)
-                tables = [
-                    one(rng, n, change, shift, correlation, arguments.calibration_rows, per_block)
-                    for _ in range(arguments.tables)
-                ]
-                found = np.array([each for each in tables if each is not None])
-                line = f"{n:<6} {change:<7} {per_block:<11} {correlation:<12} {shift:<6} "
-                line += f"{len(found) / len(tables):<12.0%} "
-                if len(found) >= 20:
-                    first, low, high, ended = found.T
-                    covered = np.mean((low <= change) & (change <= high))
-                    line += f"{covered:<9.1%} {np.median(np.abs(first - change)):<13.0f} "
-                    line += f"{np.median(high - low):<13.0f} {ended.mean():.0%}"
-                print(line, flush=True)
+    print("rows   change  lasts  takes  rows/block  correlation  shift  ", end="")
+    print("drift found  coverage  median error  median width  ended")
+    plain = [] if arguments.quick else [(1000, 600, 1), (1000, 0, 1), (1000, 950, 1), (20_000, 12_003, 8)]
+    cases = [
+        *(
+            Case(*where, correlation, shift)
+            for where in plain
+            for correlation in (0.0, 0.7, 0.95)
+            for shift in (0.5, 1.0, 2.0, 4.0)
+        ),
+        *(Case(1000, 600, 1, c, s, lasts=150) for c in (0.0, 0.7) for s in (1.0, 2.0, 4.0)),
+        *(Case(1000, 600, 1, c, s, takes=200) for c in (0.0, 0.7) for s in (1.0, 2.0, 4.0)),
+    ]
+    for case in cases:
+        print_case(case, arguments.tables, arguments.calibration_rows)
 
 
 if __name__ == "__main__":

@@ -63,6 +63,18 @@ def test_drift_that_ended():
     assert lasting.end == 300
 
 
+def test_a_change_that_takes_its_time_is_found_before_it_is_complete():
+    """The share outside grows from 5 % to 60 % over two hundred rows: one set of shares would begin half-way."""
+    rng, firsts = np.random.default_rng(0), []
+    outside = np.interp(np.arange(800), [500, 700], [0.05, 0.6])
+    for _ in range(20):
+        counts = np.array([rng.multinomial(1, [0.55 * (1 - p), 0.45 * (1 - p), p]) for p in outside])
+        onset = find_onset(counts, np.array([0.5225, 0.4275, 0.05]), 2000)
+        firsts.append(onset.first)
+        assert onset.low < 600
+    assert 500 < np.median(firsts) < 590
+
+
 def test_few_calibration_rows_say_less_about_what_is_normal():
     """Seven per cent outside where five were expected, then twelve: the seven may be chance if these rows are few."""
     rng = np.random.default_rng(0)

@@ -13,6 +13,7 @@ from mvset.datasets import paper_mixture, two_moons
 from mvset.estimators.model_parts import ModelParts
 from mvset.report.numbers import interpolated_levels, report_numbers, slider_masses
 from mvset.report.write import report_survey
+from mvset.summaries.timeline import Times
 
 RTOL = 1e-5  # grids are scored in single precision
 
@@ -225,3 +226,18 @@ def test_several_tables_continue_over_time():
     over_time = report_numbers(fitted, survey.result()).over_time
     times = np.sort(np.concatenate([over_time.inside[:, 0], over_time.outside[:, 0]]))
     np.testing.assert_array_equal(times, np.arange(200))
+
+
+def test_a_wrong_date_does_not_shrink_the_axis():
+    model = MinimumVolumeSet(sigma=0.3, random_state=0).fit(two_moons(300, random_state=0))
+    fitted, X = ModelParts.of(model), two_moons(400, random_state=1)
+    times = 1.77e15 + 6e7 * np.arange(400.0)
+    for wrong in (False, True):
+        times[0] = 0.0 if wrong else times[0]
+        survey = report_survey(fitted, 0.95)
+        kept = lambda selected: [{} for _ in selected]  # noqa: E731
+        survey.add(X, survey.score(X), np.arange(400), kept, times=Times(times, "date"))
+        axis = report_numbers(fitted, survey.result()).over_time.axis
+        assert (axis is not None) == wrong
+    assert times[1] - 0.1 * np.ptp(times[1:]) < axis[0] < times[5]
+    assert times[-5] < axis[1] < times[-1] + 0.1 * np.ptp(times[1:])

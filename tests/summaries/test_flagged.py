@@ -105,3 +105,23 @@ def test_the_sample_depends_neither_on_batches_nor_on_workers():
     # Uniform over the rows, whose places follow each other.
     assert abs(whole.rows.mean() - 5000) < 4 * 10_000 / np.sqrt(12 * 300)
     assert len(np.unique(whole.rows)) == 300
+
+
+def test_what_workers_count_gives_the_same_onset_and_columns(model):
+    rows = np.random.default_rng(1).normal([0, 10, 100], [1, 2, 5], size=(6000, 3))
+    rows[3500:, 1] += 8
+    kept = lambda selected: [{} for _ in selected]  # noqa: E731
+    whole = Survey(ModelParts.of(model), 0.95, tables=["a", "b"])
+    merged = Survey(ModelParts.of(model), 0.95, tables=["a", "b"])
+    for table, numbers in (("a", np.arange(2500)), ("b", np.arange(500)), ("b", np.arange(500, 3500))):
+        part = Survey(ModelParts.of(model), 0.95, tables=["a", "b"])
+        chosen = rows[numbers + (2500 if table == "b" else 0)]
+        for survey in (whole, part):
+            survey.add(chosen, survey.score(chosen), numbers, kept, table=table)
+        merged.merge(part.part)
+    one, many = whole.result(), merged.result()
+    assert one.timeline.onset == many.timeline.onset
+    assert one.timeline.onset.first.table == "b"
+    assert abs(one.timeline.onset.first.row - 1000) < 20
+    assert one.columns == many.columns
+    np.testing.assert_array_equal(one.timeline.n_outside, many.timeline.n_outside)

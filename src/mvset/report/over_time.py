@@ -16,6 +16,8 @@ Array = NDArray[np.float64]
 
 MAX_COLOURED = 6  # columns with a colour of their own
 _MAX_POINTS = 1500  # rows outside that are drawn
+_FEW = 0.005  # share of the rows at either end
+_FAR = 4.0  # times the range of all others
 _N_WINDOWS = 30  # in which the table is divided, if windows hold enough rows
 _MIN_EXPECTED = 2.0  # rows outside, expected in a window
 _N_SHARES = 300  # points of the running share
@@ -31,6 +33,7 @@ class OverTime:
     top: NDArray[np.intp]  # index of the column that contributes most to each of these
     row_numbers: tuple[NDArray[np.int64], NDArray[np.int64]]  # of rows inside, of rows outside
     coloured: list[str]  # columns with a colour of their own, most alarms first
+    axis: tuple[float, float] | None  # of times, if few rows are far from all others: a wrong date, say
     window: int  # rows of the running share
     share_times: Array
     shares: Array
@@ -54,6 +57,7 @@ class OverTime:
             top=flagged.top[drawn],
             row_numbers=(sample.numbers[inside], flagged.numbers[drawn]),
             coloured=[column.name for column in survey.columns if column.share > 0][:MAX_COLOURED],
+            axis=_axis(timeline),
             window=window,
             share_times=share_times,
             shares=shares,
@@ -84,6 +88,18 @@ class _Positions:
             return np.asarray(times, dtype=np.float64)
         block = np.searchsorted(self._times, times, side="right") - 1
         return np.asarray(self._before[block] + np.asarray(times) - self._times[block])
+
+
+def _axis(timeline: TimelineSummary) -> tuple[float, float] | None:
+    """Range of times without the few rows that would leave the others a small part of the axis; None without such."""
+    up_to = np.cumsum(timeline.n_rows) / timeline.n_rows.sum()
+    low = float(timeline.first_time[np.searchsorted(up_to, _FEW)])
+    high = float(timeline.last_time[np.searchsorted(up_to, 1.0 - _FEW)])
+    margin = 0.05 * (high - low)
+    reach = 0.5 * timeline.last_time[-1] - 0.5 * timeline.first_time[0]  # halves: the difference may overflow
+    if high == low or reach <= 0.5 * _FAR * (high - low):
+        return None
+    return low - margin, high + margin
 
 
 def _running_share(timeline: TimelineSummary, position: _Positions, expected: float) -> tuple[int, Array, Array]:

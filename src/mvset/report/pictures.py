@@ -75,6 +75,8 @@ def _draw_over_time(axes: Any, numbers: ReportNumbers) -> None:
         for ax in axes:
             ax.axvspan(low, high, color=palette.HIGHLIGHT, alpha=0.16, linewidth=0)
             ax.axvline(first, color=palette.HIGHLIGHT)
+    if over_time.axis is not None:
+        upper.set_xlim(_dates(np.array(over_time.axis), over_time))
     tidy(upper, xlabel="", ylabel="level")
     tidy(lower, xlabel="row" if over_time.kind == "row" else "time", ylabel="share\noutside")
     if over_time.kind.startswith("date"):

@@ -76,6 +76,8 @@ def time_figure(numbers: ReportNumbers) -> go.Figure:
             "nticks": 4,
         },
     )
+    if over_time.axis is not None:
+        figure.update_xaxes(range=over_time.shown(np.array(over_time.axis)))
     return figure
 
 
