@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,9 +10,8 @@ import typer
 from mvset.cli.engine import Engine, cluster
 from mvset.cli.failures import exit_on_error, require_package
 from mvset.cli.info import json_summary, text_summary
-from mvset.cli.options import AsJson, Jobs, Mass, Tables, check_output, say_how_files_are_read
+from mvset.cli.options import AsJson, Jobs, Mass, Tables, check_output
 from mvset.cli.output import print_json, print_pairs
-from mvset.cli.progress import progress_bar
 from mvset.cli.reading import (
     Comment,
     Encoding,
@@ -27,6 +25,7 @@ from mvset.cli.reading import (
     Where,
     reading_options,
 )
+from mvset.cli.training import Exclude, Missing, fit_files
 
 
 def fit_command(
@@ -35,9 +34,7 @@ def fit_command(
     columns: Annotated[
         list[str] | None, typer.Option(metavar="NAMES", help="Columns to use, e.g. flow,pressure.")
     ] = None,
-    exclude: Annotated[
-        list[str] | None, typer.Option(metavar="NAMES", help="Columns to leave out, e.g. id,time.")
-    ] = None,
+    exclude: Exclude = None,
     time: Annotated[
         str | None,
         typer.Option(
@@ -66,13 +63,7 @@ def fit_command(
         list[str] | None,
         typer.Option(metavar="NAMES", help="Columns of numbers that stand for categories; those of text always do."),
     ] = None,
-    missing: Annotated[
-        Literal["error", "drop", "impute"],
-        typer.Option(
-            help="What to do about rows with missing or infinite values: stop, leave them out, or fill them from "
-            "similar rows, here and when rows are scored."
-        ),
-    ] = "error",
+    missing: Missing = "error",
     calibration: Annotated[
         Literal["split", "conformal", "pac"],
         typer.Option(
@@ -125,15 +116,11 @@ def fit_command(
     with exit_on_error(ValueError, on_interrupt="Nothing was written."):
         from mvset import MinimumVolumeSet, save
         from mvset.estimators.model_parts import ModelParts
-        from mvset.exceptions import BandwidthEdgeWarning, ConstantColumnWarning
-        from mvset.tables.fitting import ColumnRoles, fit_table
+        from mvset.tables.fitting import ColumnRoles
         from mvset.tables.sources import table_files
 
-        warnings.simplefilter("ignore", ConstantColumnWarning)  # fit_table warns by column name
-        warnings.simplefilter("ignore", BandwidthEdgeWarning)  # the command has no option for the bandwidths
         options = reading_options(format, separator, header, encoding, na, skip_rows, comment, sheet, query)
         files = table_files(tables, options)
-        say_how_files_are_read(files)
         check_output(out, *(file.path for file in files))
         estimator = MinimumVolumeSet(
             mass,
@@ -143,24 +130,10 @@ def fit_command(
             n_jobs=jobs,
             random_state=seed,
         )
-        with cluster(engine), progress_bar(1.0) as bar:
-            fitted = fit_table(
-                files,
-                estimator,
-                ColumnRoles(columns or (), exclude or (), time, group, by, categories or ()),
-                missing=missing,
-                where=where,
-                max_rows=max_rows,
-                seed=seed,
-                on_progress=bar.reach,
-            )
+        roles = ColumnRoles(columns or (), exclude or (), time, group, by, categories or ())
+        with cluster(engine):
+            fitted = fit_files(files, estimator, roles, missing=missing, where=where, max_rows=max_rows, seed=seed)
         save(fitted.model, out)
-        if fitted.left_out:
-            names = ", ".join(fitted.left_out)
-            typer.echo(f"Note: dates are left out of the fit: {names}. Rows in time order: --time.", err=True)
-        if fitted.too_many_values:
-            names = ", ".join(fitted.too_many_values)
-            typer.echo(f"Note: text with too many values for a category is left out of the fit: {names}.", err=True)
         model = ModelParts.of(fitted.model)
         rows = {"rows": fitted.n_rows, "rows_used": fitted.n_used, "rows_dropped": fitted.n_dropped}
         if as_json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,9 +12,7 @@ from mvset.cli.failures import exit_on_error, require_package
 from mvset.cli.options import (
     Jobs,
     Keep,
-    ModelFile,
     OtherMass,
-    Tables,
     Time,
     check_output_of_reader,
     load_fitted,
@@ -34,15 +32,28 @@ from mvset.cli.reading import (
     Where,
     reading_options,
 )
+from mvset.cli.training import Exclude, Missing, fit_files
 
 
 def report_command(
-    model: ModelFile,
-    tables: Tables,
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[MODEL] TABLE…",
+            help="A model file written by `mvset fit`, unless there is --train, and the tables to report on.",
+            show_default=False,
+        ),
+    ],
+    train: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TABLE", help="Fit to this table of normal behaviour first, instead of reading a model."),
+    ] = None,
     out: Annotated[Path, typer.Option(help="File for the report.")] = Path("report.html"),
     mass: OtherMass = None,
     time: Time = None,
     keep: Keep = None,
+    exclude: Exclude = None,
+    missing: Missing = "error",
     jobs: Jobs = -1,
     format: Format = None,
     separator: Separator = None,
@@ -60,7 +71,12 @@ def report_command(
     The report is a single HTML file that works offline. Its charts over time use the column `--time`, or else the order
     of the rows.
 
+    With `--train` no model is needed: one is fitted to the table of normal behaviour, with `--mass`, `--exclude`,
+    `--missing`, `--where` and `--time` as in `mvset fit`. These options say nothing about a model that is read.
+
     For example:
+
+    - `mvset report --train normal.csv today.csv`
 
     - `mvset report model.mvset today.csv`
 
@@ -70,6 +86,12 @@ def report_command(
         raise typer.BadParameter(
             f"--out: the report is an HTML file; choose a name that ends in .html, not {out.name}."
         )
+    if not train and len(files) < 2:
+        raise typer.BadParameter(
+            f"a model and a table are needed; got {files[0]}. Without a model: mvset report --train NORMAL {files[0]}."
+        )
+    if not train and (exclude or missing != "error"):
+        raise typer.BadParameter("--exclude and --missing are for --train: a model has its own columns.")
     require_package("plotly", "report", "The report needs more packages")
     require_package("jinja2", "report", "The report needs more packages")
     with exit_on_error(ValueError, on_interrupt="Nothing was written."):
@@ -78,11 +100,16 @@ def report_command(
         from mvset.report.write import report_survey
         from mvset.tables.scoring import score_table
 
-        fitted = load_fitted(model, jobs)
+        given = (format, separator, header, encoding, na, skip_rows, comment, sheet, query)
+        if train:
+            fitted = _trained(train, reading_options(*given), mass or 0.95, exclude, missing, where, time, jobs)
+            tables, inputs, where = files, [], None
+        else:
+            fitted, tables, inputs = load_fitted(Path(files[0]), jobs), files[1:], [Path(files[0])]
         remembered = getattr(fitted.estimator, "reading_", None)
-        options = reading_options(format, separator, header, encoding, na, skip_rows, comment, sheet, query, remembered)
+        options = reading_options(*given, remembered)
         reader = open_tables(fitted, tables, keep or (), options, where, time)
-        check_output_of_reader(out, reader, model)
+        check_output_of_reader(out, reader, *inputs)
         grouped = reader.by is not None
         survey = report_survey(fitted, mass or fitted.sets.mass, grouped=grouped, tables=reader.labels)
         with progress_bar(1.0) as bar:
@@ -93,3 +120,25 @@ def report_command(
         with atomic_write(out) as aside:
             aside.write_text(page, encoding="utf-8")
         typer.echo(out)
+
+
+def _trained(
+    train: list[str],
+    options: Any,
+    mass: float,
+    exclude: list[str] | None,
+    missing: str,
+    where: str | None,
+    time: str | None,
+    jobs: int,
+) -> Any:
+    """The parts of a model that is fitted to a table of normal behaviour."""
+    from mvset import MinimumVolumeSet
+    from mvset.estimators.model_parts import ModelParts
+    from mvset.tables.fitting import ColumnRoles
+    from mvset.tables.sources import table_files
+
+    estimator = MinimumVolumeSet(mass, n_jobs=jobs, random_state=0)
+    roles = ColumnRoles((), exclude or (), time)
+    fitted = fit_files(table_files(train, options), estimator, roles, missing=missing, where=where, seed=0)
+    return ModelParts.of(fitted.model)
