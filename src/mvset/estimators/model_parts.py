@@ -15,6 +15,7 @@ from mvset.calibration.fitted_sets import FittedSets
 from mvset.estimators.base import SetEstimator
 from mvset.estimators.minimum_volume_set import MinimumVolumeSet
 from mvset.svm.table_score import TableScore
+from mvset.validation import checked_rows
 
 Array = NDArray[np.float64]
 
@@ -76,6 +77,10 @@ class ModelParts:
         """The values of each category column, whose places in the list are the codes that arrays have."""
         columns = self.estimator._encoding.categories
         return {self.feature_names[j]: values for j, values in zip(columns.indices, columns.values, strict=True)}
+
+    def rows(self, X: Any) -> Array:
+        """Rows of a table as numbers: codes of categories, and NaN where the model fills missing values."""
+        return np.asarray(_last_step(self.model)._rows(X)) if self.before is None else checked_rows(X)
 
     def values_of(self, row: Array) -> dict[str, Any]:
         """The values of a row by column: categories as text, None where a value is missing or was not seen."""

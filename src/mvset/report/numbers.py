@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from mvset.summaries.bars import chance_heights
 from mvset.summaries.masses import fitted_curve
 from mvset.summaries.slices import Slice
 from mvset.summaries.survey import LEVEL_EDGES, SurveyResult
+from mvset.svm.table_score import TableScore
 from mvset.volume.measure import VolumeEstimate
 
 Array = NDArray[np.float64]
@@ -94,7 +96,9 @@ def cube_sides(model: ModelParts, survey: SurveyResult, volumes: Sequence[Volume
     """
     extents = survey.ranges.high - survey.ranges.low
     varying = np.setdiff1d(np.flatnonzero(extents > 0), model.sets.constants.indices)
-    log_shares = np.array([volume.log_value for volume in volumes]) - np.log(extents[varying]).sum()
+    # The box has a copy for every combination of categories.
+    log_box = np.log(extents[varying]).sum() + sum(np.log(len(each)) for each in model.category_values.values())
+    log_shares = np.array([volume.log_value for volume in volumes]) - log_box
     with np.errstate(invalid="ignore", divide="ignore"):
         relative = np.nan_to_num(np.array([volume.standard_error / volume.value for volume in volumes]))
         errors = ndtri(0.5 + 0.5 * CONFIDENCE) * relative
@@ -121,9 +125,10 @@ def interpolated_levels(numbers: ReportNumbers, scores: Array) -> Array:
 def _projections(model: ModelParts, survey: SurveyResult) -> list[Slice]:
     """Projections of the nested sets on pairs of columns, one panel each."""
     drawn = _DrawnRows.of(model, survey)
-    if len(drawn.names) == 1:
-        return [_single_column(drawn, survey.sample.numbers)]
-    return [_projection(drawn, pair) for pair in _pairs(len(drawn.names), survey)]
+    numeric = [j for j, name in enumerate(drawn.names) if name not in model.category_values]
+    if len(numeric) == 1:
+        return [_single_column(drawn, numeric[0], survey.sample.numbers)]
+    return [_projection(drawn, pair) for pair in _pairs(len(drawn.names), numeric, survey)]
 
 
 @dataclass(frozen=True)
@@ -140,8 +145,8 @@ class _DrawnRows:
     def of(cls, model: ModelParts, survey: SurveyResult) -> _DrawnRows:
         """The sample of a survey; in transformed columns if these do not correspond to those of the table."""
         rows, names = survey.sample.rows, model.feature_names
-        prepared = np.asarray(model.prepared(rows))
-        if model.prepared_names != names:  # e.g. principal components
+        prepared = model.estimator._encoding.completed(np.asarray(model.prepared(rows)))
+        if model.before is None or model.prepared_names != names:  # e.g. principal components
             rows, names = prepared, model.prepared_names
         inside = survey.sample.scores >= model.sets.offset(survey.masses[-1])
         return cls(model, names, rows, prepared, inside if inside.any() else np.ones_like(inside))
@@ -172,7 +177,7 @@ def _projection(drawn: _DrawnRows, pair: tuple[int, int]) -> Slice:
     the two columns. A row inside a set lies in the projection of the set; a row outside may lie in it, too. Rows
     outside the grid are moved to its edge.
     """
-    function = replace(drawn.model.estimator.sets_.score, precision="single")
+    function = _in_single_precision(drawn.model.sets.score)
     x, y = (drawn.axis(f) for f in pair)
     grid = np.stack(np.meshgrid(*(drawn.transformed(f, axis) for f, axis in zip(pair, (x, y), strict=True))), axis=-1)
     grid = grid.reshape(-1, 2)
@@ -193,24 +198,39 @@ def _projection(drawn: _DrawnRows, pair: tuple[int, int]) -> Slice:
     return Slice((drawn.names[pair[0]], drawn.names[pair[1]]), x, y, scores, rows)
 
 
-def _pairs(n_columns: int, survey: SurveyResult) -> list[tuple[int, int]]:
-    """Pairs of columns that explain most rows outside: those that contribute most and second to a row, most first.
+def _in_single_precision(score: Any) -> Any:
+    """The score function in single precision, which is enough for a picture."""
+    if isinstance(score, TableScore):
+        return replace(score, function=replace(score.function, precision="single"))
+    return replace(score, precision="single")
+
+
+def _pairs(n_columns: int, numeric: Sequence[int], survey: SurveyResult) -> list[tuple[int, int]]:
+    """Pairs of numeric columns that explain most rows outside: that contribute most and second to a row, most first.
 
     Where these are few, also pairs of columns that explain many rows by themselves.
     """
     flagged = survey.flagged
     alarms = np.bincount(flagged.top, minlength=n_columns) + 0.5 * np.bincount(flagged.second, minlength=n_columns)
     together = Counter(zip(*np.sort([flagged.top, flagged.second], axis=0).tolist(), strict=True))
-    best = np.argsort(-alarms, kind="stable")[: _MAX_PAIRS + 1]
-    candidates = {*together, *((min(pair), max(pair)) for pair in combinations(best.tolist(), 2))}
+    best = sorted(numeric, key=lambda j: -alarms[j])[: _MAX_PAIRS + 1]
+    candidates = {*together, *((min(pair), max(pair)) for pair in combinations(best, 2))}
     ranked = sorted(candidates, key=lambda pair: (-together[pair], -alarms[list(pair)].sum(), pair))
-    return [pair for pair in ranked if pair[0] != pair[1]][:_MAX_PAIRS]
+    return [pair for pair in ranked if pair[0] != pair[1] and {*pair} <= {*numeric}][:_MAX_PAIRS]
 
 
-def _single_column(drawn: _DrawnRows, numbers: NDArray[np.int64]) -> Slice:
-    """The panel of a model with one column: values horizontally, row numbers vertically."""
-    x = drawn.axis(0, _RESOLUTION**2)
-    scores = drawn.model.sets.score(drawn.transformed(0, x)[:, np.newaxis])
+def _single_column(drawn: _DrawnRows, column: int, numbers: NDArray[np.int64]) -> Slice:
+    """The panel of a model with one column of numbers: values horizontally, row numbers vertically.
+
+    Where there are categories, it has the highest score over those of the rows inside.
+    """
+    x = drawn.axis(column, _RESOLUTION**2)
+    values = drawn.transformed(column, x)
+    others = np.delete(drawn.prepared[drawn.inside], column, axis=1)
+    scores = np.full(len(x), -np.inf)
+    for other in np.unique(others, axis=0):
+        points = np.insert(np.tile(other, (len(x), 1)), column, values, axis=1)
+        scores = np.maximum(scores, drawn.model.sets.score(points))
     y = np.array([0.0, max(1.0, float(numbers.max()))])
-    rows = np.column_stack([np.clip(drawn.rows[:, 0], x[0], x[-1]), numbers])
-    return Slice((drawn.names[0], "row"), x, y, np.tile(scores, (2, 1)), rows)
+    rows = np.column_stack([np.clip(drawn.rows[:, column], x[0], x[-1]), numbers])
+    return Slice((drawn.names[column], "row"), x, y, np.tile(scores, (2, 1)), rows)

@@ -113,7 +113,9 @@ def _phrase(row: UnusualRow, name: str, share: float) -> str:
     side = "above" if row.contributions[name] > 0 else "below"
     if name not in row.normal:
         return f"{name}: {side} the normal range nearby ({share:.0%})"
-    value, normal = shown(row.values[name]), shown(row.normal[name])
+    value, normal = shown(row.values[name]) or "missing", shown(row.normal[name])
+    if not isinstance(row.normal[name], float):  # a category
+        return f"{name} {value}, where {normal} is normal ({share:.0%})"
     return f"{name} {value}, {side} the normal value nearby, {normal} ({share:.0%})"
 
 

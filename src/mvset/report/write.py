@@ -14,7 +14,7 @@ from mvset.files.atomic import atomic_write
 from mvset.report.numbers import slider_masses
 from mvset.summaries.survey import Survey
 from mvset.summaries.timeline import Times
-from mvset.validation import checked_rows, checked_share
+from mvset.validation import checked_share
 
 _N_SAMPLED = 1500  # rows drawn in the figures
 _N_UNUSUAL = 12  # rows listed
@@ -84,7 +84,8 @@ def write_report(
     fitted = ModelParts.of_minimum_volume_set(model)
     mass = fitted.sets.mass if mass is None else checked_share(mass)
     survey = report_survey(fitted, mass, grouped=by is not None)
-    scored, rows = survey.score(X, by), checked_rows(X)
+    rows = fitted.rows(X)
+    scored = survey.score(rows if fitted.before is None else X, by)
     when = None if times is None else _checked_times(times, len(rows))
     survey.add(rows, scored, np.arange(len(rows)), lambda selected: [{} for _ in selected], times=when)
     with atomic_write(Path(path)) as aside:
