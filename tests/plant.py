@@ -1,4 +1,4 @@
-"""A simulated plant: minutes of sensor readings, with modes, batches, gaps, and a fault that begins at a known minute."""
+"""A simulated plant: minutes of sensor readings with modes, products and gaps, and a fault from a known minute on."""
 
 from __future__ import annotations
 
