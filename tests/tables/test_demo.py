@@ -11,7 +11,7 @@ def test_tables_as_a_logger_writes_them(tmp_path):
     normal, today = write_tables(tmp_path / "deep")
     with normal.open(newline="") as text:
         rows = list(csv.DictReader(text))
-    assert list(rows[0]) == ["time", "pump", *COLUMNS]
+    assert list(rows[0]) == ["time", "load", *COLUMNS]
     assert len(rows) == 1500
     assert rows[1]["time"] == "2026-03-01T00:10:00"
     np.testing.assert_allclose([float(rows[7][name]) for name in COLUMNS], pump_readings(1500, seed=0)[7], atol=5e-4)

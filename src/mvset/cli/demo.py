@@ -18,7 +18,7 @@ def demo_command(
         "demo-output"
     ),
 ) -> None:
-    """Run fit, info, score and report on simulated sensor readings of a pump.
+    """Run report, fit and score on simulated sensor readings of a pump.
 
     For example: `mvset demo --out demo-output`
     """
@@ -32,10 +32,9 @@ def demo_command(
         model, scores, report = out / "model.mvset", out / "scores.parquet", out / "report.html"
         typer.echo(f"Wrote {normal} (a healthy pump) and {today} (a later day, with a worn bearing).", err=True)
         for arguments in (
-            ["fit", normal, "--exclude", "time,pump", "--out", model],
-            ["info", model],
+            ["report", "--train", normal, today, "--time", "time", "--out", report],
+            ["fit", normal, "--time", "time", "--out", model],
             ["score", model, today, "--time", "time", "--out", scores],
-            ["report", model, today, "--time", "time", "--out", report],
         ):
             _run_and_echo(run, [str(argument) for argument in arguments])
 

@@ -1,5 +1,4 @@
-"""Tables in files: read in batches, fitted, scored and written with pyarrow.
+"""Tables in files and databases: read in batches, fitted, scored and written with pyarrow.
 
-CSV, Parquet, Feather and NDJSON. Imports `files`, `summaries` and `estimators`; imported by `cli` only, and by the
-benchmarks.
+Imports `files`, `summaries` and `estimators`; imported by `cli` and `watch`, and by the benchmarks.
 """

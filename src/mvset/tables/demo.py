@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 COLUMNS = ("flow", "pressure", "temperature", "vibration")
+_BETWEEN_LOADS = 33.0  # flow
 _BEGIN = datetime(2026, 3, 1)
 
 
@@ -29,13 +30,14 @@ def pump_readings(n_rows: int, *, worn_from: int | None = None, seed: int) -> ND
 
 
 def write_table(path: Path, readings: NDArray[np.float64], begin: datetime = _BEGIN) -> None:
-    """Write readings to a CSV file, with a time stamp and the name of the pump."""
+    """Write readings to a CSV file, with a time stamp and the load of the pump."""
     with path.open("w", newline="", encoding="utf-8") as out:
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(["time", "pump", *COLUMNS])
+        writer.writerow(["time", "load", *COLUMNS])
         for i, row in enumerate(readings):
             time = begin + timedelta(minutes=10 * i)
-            writer.writerow([time.isoformat(), "P-07", *(f"{value:.3f}" for value in row)])
+            load = "full" if row[0] > _BETWEEN_LOADS else "half"
+            writer.writerow([time.isoformat(), load, *(f"{value:.3f}" for value in row)])
 
 
 def write_tables(folder: Path) -> tuple[Path, Path]:
