@@ -81,6 +81,7 @@ def _dask(netloc: str) -> Iterator[None]:
         client = Client(f"tcp://{netloc}", timeout=_PATIENCE)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         raise ClusterError(f"No scheduler of Dask answers at {netloc}: {error}") from None
+    warnings.filterwarnings("ignore", "Sending large graph")  # a model and its calibration scores
     try:
         with client, parallel_config(Backend(client=client, wait_for_workers_timeout=_PATIENCE)):
             yield
