@@ -56,7 +56,8 @@ def checked_rows(X: Any, **options: Any) -> NDArray[np.float64]:
 
 def check_extent(X: NDArray[np.float64]) -> None:
     """Refuse rows that are all equal, or columns whose range squared leaves float64."""
-    extent = np.ptp(X, axis=0)
+    with np.errstate(over="ignore"):
+        extent = np.ptp(X, axis=0)
     if not extent.any():
         raise ValueError(
             f"All {len(X)} rows of X are equal: a single point has no volume and no bandwidth. Check the data."
@@ -82,7 +83,8 @@ def warn_if_constant(estimator: Any, X: NDArray[np.float64]) -> None:
 def check_spread(estimator: Any, X: NDArray[np.float64], *, one_scale: bool = True) -> None:
     """Refuse rows that are all equal; warn about constant columns, and about scales too different for one bandwidth."""
     # One column at a time: squares of all of them would take as much memory again as the rows.
-    spread = np.array([column.std() for column in X.T])
+    with np.errstate(over="ignore", invalid="ignore"):  # values too large are refused by their extent
+        spread = np.array([column.std() for column in X.T])
     # Rounding in the mean leaves a tiny spread on constant columns: the range is exact.
     constant = X.min(axis=0) == X.max(axis=0)
     if constant.all():

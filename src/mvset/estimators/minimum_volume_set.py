@@ -159,13 +159,13 @@ class MinimumVolumeSet(InferenceEstimator):
         Volumes are compared over the masses ``mass`` ± `mass_margin` (c in the paper), shrunk where that would leave
         (0, 1).
     n_masses : int, default=10
-        Number of masses on that interval.
+        Number of masses on that interval, 1000 at most.
     volume_method : {"auto", "box", "importance"}, default="auto"
         How the points that measure volumes are drawn: uniformly in the box around the rows, as in the paper, or by
         importance sampling, where the sets are. "auto" takes the box up to three columns and importance sampling beyond
         or where the box is hardly hit; and up to eight times `n_volume_points` when they are too few.
     n_volume_points : int, default=10_000
-        Number of these points.
+        Number of these points. "auto" takes fewer in more than a hundred columns, where volumes cannot be measured.
     tol : float, default=1e-3
         Tolerance of the solver on the optimality conditions, on the scale of scikit-learn's ``OneClassSVM``.
     max_iter : int, default=-1
@@ -276,7 +276,7 @@ class MinimumVolumeSet(InferenceEstimator):
         "calibration_size": [Interval(Real, 0, 1, closed="neither")],
         "selection": [StrOptions(set(RULES))],
         "mass_margin": [Interval(Real, 0, 1, closed="neither")],
-        "n_masses": [Interval(Integral, 2, None, closed="left")],
+        "n_masses": [Interval(Integral, 2, 1000, closed="both")],
         "volume_method": [StrOptions(set(VOLUME_METHODS))],
         "n_volume_points": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],

@@ -17,7 +17,7 @@ from mvset.svm.convergence import SolveReport, warn_if_unconverged
 from mvset.svm.dual import solve_dual
 from mvset.svm.expansion import kernel_expansion
 from mvset.svm.gram import lazy_gram
-from mvset.validation import reject_non_numeric, validated_rows
+from mvset.validation import check_extent, reject_non_numeric, validated_rows
 
 
 class OneClassSVM(OutlierMixin, BaseEstimator):
@@ -233,6 +233,8 @@ class OneClassSVM(OutlierMixin, BaseEstimator):
                 raise ValueError(f"Give sigma={self.sigma!r} or gamma={self.gamma!r}, not both.")
             return float(self.sigma)
         if self.gamma == "scale":
+            if np.ptp(X, axis=0).any():
+                check_extent(X)
             variance = X.var()
             gamma = 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
         else:

@@ -24,6 +24,7 @@ Membership = Callable[[Array], NDArray[np.bool_]]
 _MAX_ROWS = 10_000  # a larger table is subsampled
 _RIDGE = 1e-9  # added to the covariance of standardised columns, for collinear ones
 _ROWS_PER_COLUMN = 3  # below, the sample covariance is singular or nearly so: only the shrunk one is used
+_ELLIPSOID_COLUMNS = 300  # in more, covariances take seconds, and nothing measures volumes
 _FEW_CENTRES, _MANY_CENTRES = 100, 500  # rows with balls around them: far apart, and random
 _DOMAIN = 1.5  # volumes are measured in the box around the rows enlarged by this factor
 
@@ -113,7 +114,8 @@ def _first_proposal(box: Box, rows: Array, units: Array, rng: np.random.RandomSt
     many = shuffled[:_MANY_CENTRES]
     radii = geometric_scales(0.5 * _spacing(many * units), global_scale)
     parts += [(0.5, Balls(centres, units), radii) for centres in (_far_apart(shuffled, units), many)]
-    for weight, patch in ((1.0, shuffled), *((0.5, half) for half in _halves(shuffled))):
+    few_columns = rows.shape[1] <= _ELLIPSOID_COLUMNS
+    for weight, patch in ((1.0, shuffled), *((0.5, half) for half in _halves(shuffled))) if few_columns else ():
         for shape in _patch_ellipsoids(patch):
             gauges = np.sort(shape.gauge(np.ascontiguousarray(patch.T)))
             scales = geometric_scales(max(gauges[len(gauges) // 10], 0.01 * gauges[-1]), 1.3 * gauges[-1])

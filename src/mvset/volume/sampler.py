@@ -22,6 +22,8 @@ SUFFICIENT = 400  # effective sample size: a standard error of about 5 %
 INDEPENDENT_DRAWS = 4  # for sets of any shape: two would tell of a missed part, but not how much, with any confidence
 _MARGIN = 1.5  # of a further draw, over the number of points that suffices by what is known
 _MAX_FACTOR = 8  # "auto" draws at most this many times the number of points requested
+_MANY_VALUES = 1_000_000  # of all points together: in so many columns more points would not measure anything either
+_FEW_POINTS = 250
 _BOX_DIMENSIONS = 3  # up to here the box is well hit, and a Sobol point is as good as ten random ones
 
 
@@ -50,7 +52,8 @@ class VolumeSampler:
         layout = layout or ColumnLayout(X.shape[1])
         self.X: NDArray[np.float64] = X[:, : layout.n_numeric]
         self._cells: CellSampler | None = CellSampler(X, layout, rng) if layout.sizes else None
-        self.n_points: int = int(n_points)
+        most = max(_FEW_POINTS, _MANY_VALUES // X.shape[1]) if method == "auto" else n_points
+        self.n_points: int = min(int(n_points), most)
         self.rng: np.random.RandomState = rng
         self.n_draws: int = n_draws
         self.adaptive: bool = method == "importance" or (method == "auto" and self.X.shape[1] > _BOX_DIMENSIONS)
