@@ -58,6 +58,13 @@ def score_command(
     time: Time = None,
     keep: Keep = None,
     only_outside: Annotated[bool, typer.Option("--only-outside", help="Write only the rows outside the set.")] = False,
+    formulas: Annotated[
+        bool,
+        typer.Option(
+            "--formulas",
+            help="In CSV, leave text that spreadsheets run as formulas, such as =A1, as it is.",
+        ),
+    ] = False,
     fail_on_drift: Annotated[bool, typer.Option("--fail-on-drift", help="Exit with code 3 if there is drift.")] = False,
     jobs: Jobs = -1,
     engine: Engine = None,
@@ -121,7 +128,7 @@ def score_command(
         survey = Survey(fitted, mass or fitted.sets.mass, n_unusual=5, grouped=grouped, tables=reader.labels)
         with cluster(engine), progress_bar(1.0) as bar:
             on_progress = partial(bar.reach, "scoring", total=1.0)
-            score_table(reader, survey, out=out, only_outside=only_outside, on_progress=on_progress)
+            score_table(reader, survey, out=out, only_outside=only_outside, formulas=formulas, on_progress=on_progress)
         result = survey.result()
         if as_json:
             print_json(_json_results(result, reader, out))

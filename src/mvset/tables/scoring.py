@@ -45,6 +45,7 @@ def score_table(
     *,
     out: Path | None = None,
     only_outside: bool = False,
+    formulas: bool = False,
     on_progress: OnShare = ignore_share,
 ) -> None:
     """Score all rows, add them to the survey, and write one line per row to `out` if given.
@@ -52,7 +53,7 @@ def score_table(
     On a cluster, workers read the parts of the table and write their results to files beside `out`.
     """
     schema, cluster = _result_schema(reader), cluster_map()
-    with nullcontext() if out is None else table_writer(out, schema) as write:
+    with nullcontext() if out is None else table_writer(out, schema, formulas=formulas) as write:
         if cluster is None:
             _score(reader, survey, schema, write, only_outside, on_progress)
         else:

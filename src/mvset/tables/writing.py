@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
@@ -18,15 +19,24 @@ from mvset.tables.errors import TableError
 
 Write = Callable[[pa.RecordBatch], None]
 
+_FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = r"^[=+\-@\t\r]"
+_NUMBER = r"^[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?$"
+
 
 @contextmanager
-def table_writer(path: Path, schema: pa.Schema) -> Iterator[Write]:
-    """A function that writes batches; the file appears under its name when all are written."""
+def table_writer(path: Path, schema: pa.Schema, *, formulas: bool = False) -> Iterator[Write]:
+    """A function that writes batches; the file appears under its name when all are written.
+
+    In CSV, text that a spreadsheet would run as a formula gets an apostrophe in front, unless `formulas`.
+    """
     open_writer = _WRITERS.get(path.suffix.lower())
     if open_writer is None:
         raise TableError(f"{path}: unknown file extension. Results can be written as {', '.join(_WRITERS)}.")
     if open_writer in (_csv, _ndjson):
         _check_textual(path, schema)
+    if open_writer is _csv and not formulas:
+        open_writer = _csv_without_formulas
     try:
         with atomic_write(path) as aside, open_writer(aside, schema) as write:
             yield write
@@ -59,6 +69,28 @@ def _parquet(path: Path, schema: pa.Schema) -> Iterator[Write]:
 def _csv(path: Path, schema: pa.Schema) -> Iterator[Write]:
     with pa.csv.CSVWriter(path, schema) as writer:
         yield writer.write_batch
+
+
+@contextmanager
+def _csv_without_formulas(path: Path, schema: pa.Schema) -> Iterator[Write]:
+    names = [f"'{name}" if name.startswith(_FORMULA_SIGNS) else name for name in schema.names]
+    renamed = pa.schema([field.with_name(name) for field, name in zip(schema, names, strict=True)])
+    with pa.csv.CSVWriter(path, renamed) as writer:
+        yield lambda batch: writer.write_batch(
+            pa.RecordBatch.from_arrays([_without_formulas(column) for column in batch.columns], schema=renamed)
+        )
+
+
+def _without_formulas(column: pa.Array) -> pa.Array:
+    """Text with an apostrophe before what a spreadsheet would run; numbers that are text are left alone."""
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return column
+    formula = pc.match_substring_regex(column, _FORMULA)
+    if not pc.any(formula).as_py():
+        return column
+    number = pc.match_substring_regex(column, _NUMBER)
+    guarded = pc.binary_join_element_wise(pa.scalar("'", column.type), column, pa.scalar("", column.type))
+    return pc.if_else(pc.and_(formula, pc.invert(number)), guarded, column)
 
 
 @contextmanager
