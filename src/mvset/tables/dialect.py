@@ -137,26 +137,25 @@ class _Candidate:
         widths = {self.width, self.width - 1} if cut_off else {self.width}
         first = next(i for i, row in enumerate(self.rows) if len(row) in widths)
         body = self.rows[first:]
+        numbers = self._with_thousands(body)
+        return replace(self, numbers=numbers)._dialect(body, given, skip + self.lines[first], comment, last_comment)
+
+    def _dialect(self, body: Sequence[Cells], given: Given, skip: int, comment: str, last_comment: str) -> Dialect:
+        """Header or none, and units; the marks of numbers are known."""
         numeric = self._numeric_columns(body)
         header = given.header if given.header is not None else self._has_header(body, numeric)
         units = self._n_units(body, numeric) if header else 0
         names = body[0] if header else self._commented_names(last_comment)
         names = [*names, *[""] * (self.width - len(names))] if header else names
         names = names or [f"column{j + 1}" for j in range(self.width)]
-        mark = "." if self.numbers.decimal == "," else ","
-        data = [cell for row in body[header + units :] for cell in row]
-        grouped = mark != self.separator and any(
-            mark in cell and is_number(cell, replace(self.numbers, thousands=mark)) for cell in data
-        )
-        thousands = self.numbers.thousands or (mark if grouped or self._quoted_thousands(data) else "")
-        numbers = replace(self.numbers, thousands=thousands)
-        return Dialect(self.separator, header, skip + self.lines[first], units, comment, numbers, tuple(names))
+        return Dialect(self.separator, header, skip, units, comment, self.numbers, tuple(names))
 
-    def _quoted_thousands(self, data: Cells) -> bool:
-        """Whether commas between thousands stand in quotation marks, where commas separate."""
-        return self.separator == "," and any(
-            "," in cell and is_number(cell, NumberStyle(thousands=",")) for cell in data
-        )
+    def _with_thousands(self, body: Sequence[Cells]) -> NumberStyle:
+        """The marks of numbers, with one between thousands if any cell has it; in quotation marks if it separates."""
+        mark = "." if self.numbers.decimal == "," else ","
+        style = replace(self.numbers, thousands=mark)
+        grouped = any(mark in cell and is_number(cell, style) for row in body for cell in row)
+        return style if grouped and not self.numbers.thousands else self.numbers
 
     def _numeric_columns(self, body: Sequence[Cells]) -> list[int]:
         """Columns that are numbers in most rows; the first rows may be something else."""
