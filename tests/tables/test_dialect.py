@@ -78,6 +78,16 @@ def test_a_first_row_with_thousands_is_a_row(header):
     assert (found.header, found.units, found.numbers) == (bool(header), 0, NumberStyle(".", ","))
 
 
+def test_marks_between_thousands_do_not_hide_the_separator():
+    found = guess("0,00;0,00\n0,00;1.000,00\n0,00;1.000,00\n1.000,00;1.000,00\n", Given(), "", "")
+    assert (found.separator, found.header, found.numbers) == (";", False, NumberStyle(",", "."))
+
+
+def test_three_digits_after_a_comma_are_decimals():
+    found = guess("x;y\n1,512;2,125\n3,500;4,250\n", Given(), "", "")
+    assert found.numbers == NumberStyle(",")
+
+
 @settings(max_examples=60, deadline=None)
 @given(text=st.text("ab1.,;|\t \n\r\"'#%-", max_size=60), header=st.sampled_from([None, True, False]))
 def test_any_text_has_a_dialect(text, header):

@@ -123,7 +123,8 @@ class _Candidate:
         for decimal in (".", ",") if separator != "," else (".",):
             style = NumberStyle(decimal, missing=given.missing)
             cells = [cell for row in same[1:] or same for cell in row]
-            numeric = sum(is_number(cell, style) or style.is_missing(cell) for cell in cells) / max(1, len(cells))
+            known = (is_number(cell, style) or style.is_missing(cell) or _is_grouped(cell, style) for cell in cells)
+            numeric = sum(known) / max(1, len(cells))
             uncut = sum(bool(re.search(r"[;|\t]", cell)) for cell in cells) / max(1, len(cells))
             points = len(same) / len(rows) * (0.3 + numeric) * (1.0 if width > 1 else 0.35) - uncut
             points -= 0.05 * (separator == ANY_SPACE) + 0.02 * (decimal == ",")
@@ -190,6 +191,13 @@ class _Candidate:
 
     def _number(self, cell: str) -> bool:
         return is_number(cell, self.numbers)
+
+
+def _is_grouped(cell: str, style: NumberStyle) -> bool:
+    """Whether a cell is a number with a mark between thousands that cannot be a decimal mark."""
+    mark = "." if style.decimal == "," else ","
+    certain = mark in cell and (style.decimal in cell or cell.count(mark) > 1)
+    return certain and is_number(cell, replace(style, thousands=mark))
 
 
 def _cut(lines: Sequence[str], separator: str) -> tuple[list[Cells], list[int]]:
