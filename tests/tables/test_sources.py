@@ -91,8 +91,3 @@ def test_an_empty_file_is_what_its_ending_says(name, kind, tmp_path):
     (tmp_path / name).write_bytes(b"")
     (file,) = table_files([str(tmp_path / name)])
     assert type(file) is kind
-
-
-def test_devices_and_sockets_are_refused():
-    with pytest.raises(TableError, match=r"^/dev/null is not a file with a table\.$"):
-        table_files(["/dev/null"])

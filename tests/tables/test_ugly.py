@@ -46,12 +46,6 @@ def wrong_about(case, code, stdout, stderr, folder, model):
     return f"nothing is said about {unsaid}" if unsaid else None
 
 
-@pytest.fixture
-def quick_fits(monkeypatch):
-    """What is read is tested here, not what is fitted to it."""
-    monkeypatch.setattr("mvset.calibration.splits._n_splits", lambda *_: 5)
-
-
 @pytest.mark.filterwarnings("default")
 @pytest.mark.usefixtures("quick_fits")
 @pytest.mark.parametrize("chunk", range(N_CHUNKS))

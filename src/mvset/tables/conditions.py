@@ -29,12 +29,38 @@ _ROW_WISE = {
     *("COLUMN_REF", "CONSTANT", "COMPARISON", "CONJUNCTION", "OPERATOR", "FUNCTION"),
     *("CAST", "BETWEEN", "CASE", "COLLATE", "TYPE"),
 }
-# Functions of something else than the row.
-_REFUSED = {
-    *("current_setting", "getvariable", "write_log", "sleep_ms", "error", "random", "setseed", "nextval", "currval"),
-    *("setval", "uuid", "uuidv4", "uuidv7", "gen_random_uuid", "current_query", "current_connection_id", "repeat"),
-    *("lpad", "rpad", "range", "generate_series"),
+# Functions of the values of a row, and of the time; none that reads anything else, or makes much out of little.
+_FUNCTIONS = {
+    *("+", "-", "*", "/", "//", "%", "^", "**", "&", "|", "~", "<<", ">>", "@", "||", "^@", "!"),
+    *("add", "subtract", "multiply", "divide", "mod", "fmod", "pow", "power", "xor", "abs", "sign", "round", "floor"),
+    *("ceil", "ceiling", "trunc", "sqrt", "cbrt", "exp", "ln", "log", "log2", "log10", "sin", "cos", "tan", "asin"),
+    *("acos", "atan", "atan2", "degrees", "radians", "pi", "greatest", "least", "isnan", "isinf", "isfinite", "even"),
+    *("~~", "!~~", "~~*", "!~~*", "~~~", "like_escape", "not_like_escape", "ilike_escape", "not_ilike_escape"),
+    *("regexp_matches", "regexp_full_match", "regexp_extract", "contains", "starts_with", "prefix", "ends_with"),
+    *("suffix", "lower", "lcase", "upper", "ucase", "trim", "ltrim", "rtrim", "length", "len", "strlen", "substr"),
+    *("substring", "left", "right", "replace", "concat", "position", "strpos", "instr", "split_part", "reverse"),
+    *("strip_accents", "ascii", "unicode", "levenshtein", "jaccard", "hamming"),
+    *("now", "today", "current_date", "current_timestamp", "get_current_timestamp", "current_localtimestamp"),
+    *("date_part", "datepart", "date_trunc", "datetrunc", "date_diff", "datediff", "date_sub", "datesub", "date_add"),
+    *("age", "epoch", "epoch_ms", "year", "quarter", "month", "week", "weekofyear", "day", "dayofmonth", "dayofweek"),
+    *("dayofyear", "weekday", "isodow", "isoyear", "yearweek", "hour", "minute", "second", "millisecond", "dayname"),
+    *("monthname", "last_day", "make_date", "make_time", "make_timestamp", "to_timestamp", "strptime", "try_strptime"),
+    *("to_years", "to_months", "to_weeks", "to_days", "to_hours", "to_minutes", "to_seconds", "to_milliseconds"),
+    *(
+        "to_microseconds",
+        "timezone",
+        "ifnull",
+        "nullif",
+        "coalesce",
+        "if",
+        "list_value",
+        "list_contains",
+        "array_extract",
+    ),
+    *("list_extract", "struct_extract", "row", "struct_pack"),
 }
+_TIME_WORDS = {"current_date", "current_timestamp", "localtimestamp"}  # functions without parentheses
+_MAX_LENGTH = 100_000  # characters
 
 
 class Condition:
@@ -43,6 +69,7 @@ class Condition:
     def __init__(self, text: str, schema: pa.Schema) -> None:
         self.text = text
         self._schema = schema
+        self._references: list[list[str]] = []  # to columns; parts of a name with points
         ignoring_case = [name.lower() for name in schema.names]
         alike = [name for name in schema.names if ignoring_case.count(name.lower()) > 1]
         if any(re.search(rf"\b{re.escape(name)}\b", text, re.IGNORECASE) for name in alike):
@@ -51,19 +78,26 @@ class Condition:
 
     def holds(self, batch: pa.RecordBatch) -> pa.Array:
         """Whether the condition holds, for each row; no where a value is missing."""
+        import duckdb
+
         self._connection.register("rows", pa.Table.from_batches([batch]))
-        result = self._connection.sql(f"SELECT coalesce((\n{self.text}\n), false) AS holds FROM rows").to_arrow_table()
+        query = f"SELECT coalesce((\n{self.text}\n), false) AS holds FROM rows"
+        try:
+            result = self._connection.sql(query).to_arrow_table()
+        except duckdb.Error as error:
+            raise TableError(f"--where: {self._said(str(error))}") from None
         if result.num_rows != batch.num_rows:
             raise TableError(f"--where: {self.text!r} is not a condition on one row.")
         return result.column(0).combine_chunks()
 
     @property
     def fields(self) -> list[pa.Field]:
-        """The columns that the condition may use: those whose name is part of it; one at least, to count rows."""
-        return [each for each in self._schema if each.name.lower() in self.text.lower()]
+        """The columns that the condition uses."""
+        used = {name.lower() for names in self._references for name in names}
+        return [each for each in self._schema if each.name.lower() in used]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"text": self.text, "_schema": self._schema}
+        return {"text": self.text, "_schema": self._schema, "_references": self._references}
 
     @cached_property
     def _connection(self) -> Any:
@@ -80,15 +114,19 @@ class Condition:
         del import_error
         import duckdb
 
+        if not self.text.strip():
+            raise TableError("--where: the condition is empty.")
+        if len(self.text) > _MAX_LENGTH:
+            raise TableError(f"--where: the condition is longer than {_MAX_LENGTH} characters.")
         try:
             where = self._parsed(self.text)
-            others = self._unknown(where)
-            if others:
-                raise TableError(f"--where: {quoted(sorted(others))} cannot be used in a condition on one row.")
+            self._check_parts(where)
             self._connection.sql(f"SELECT 1 FROM rows WHERE (\n{self.text}\n)").fetchall()  # refuses aggregates
             kind = str(self._connection.sql(f"SELECT (\n{self.text}\n) AS holds FROM rows").types[0])
+        except RecursionError:
+            raise TableError("--where: the condition is nested too deeply.") from None
         except duckdb.Error as error:
-            raise TableError(f"--where: {self._said(error)}") from None
+            raise TableError(f"--where: {self._said(str(error))}") from None
         if kind != "BOOLEAN":
             raise TableError(f"--where: {self.text!r} is {kind.lower()}, and not true or false.")
 
@@ -99,8 +137,10 @@ class Condition:
             query = f"SELECT 1 FROM rows WHERE (\n{each}\n)"
             answer = self._connection.execute("SELECT json_serialize_sql(?)", [query]).fetchall()
             tree = json.loads(answer[0][0])
+            if tree["error"] and tree["error_type"] == "not implemented":  # for other statements
+                raise TableError(f"--where: {text!r} is not a single condition.")
             if tree["error"]:
-                raise TableError(f"--where: {tree['error_message']}.")
+                raise TableError(f"--where: {self._said(tree['error_message'])}")
             trees.append(tree)
         where = trees[0]["statements"][0]["node"].get("where_clause")
         for tree in trees:
@@ -109,21 +149,34 @@ class Condition:
             raise TableError(f"--where: {text!r} is not a single condition.")
         return where
 
-    def _unknown(self, where: Any) -> set[str]:
-        """What a condition on one row cannot use."""
-        classes = {each["class"] for each in _nodes(where) if "class" in each}
-        functions = {each["function_name"].lower() for each in _nodes(where) if "function_name" in each}
-        return {each.lower() for each in classes - _ROW_WISE} | (functions & _REFUSED)
+    def _check_parts(self, where: Any) -> None:
+        """Fail unless the condition consists of columns of the table, values, operators and functions of these."""
+        nodes = list(_nodes(where))
+        functions = {each["function_name"].lower() for each in nodes if "function_name" in each}
+        others = {each["class"].lower() for each in nodes if "class" in each and each["class"] not in _ROW_WISE}
+        if others := others | (functions - _FUNCTIONS):
+            raise TableError(f"--where: {quoted(sorted(others))} cannot be used in a condition on one row.")
+        self._references = [each["column_names"] for each in nodes if each.get("class") == "COLUMN_REF"]
+        known = {name.lower() for name in self._schema.names}
+        for names in self._references:
+            first = names[1] if len(names) > 1 and names[0].lower() == "rows" else names[0]
+            if first.lower() not in known and (len(names) > 1 or first.lower() not in _TIME_WORDS):
+                raise TableError(f"--where: {self._no_column(first)}")
 
-    def _said(self, error: Exception) -> str:
+    def _no_column(self, name: str) -> str:
+        text = f" If it is text, write it in single quotes: '{name}'." if f'"{name}"' in self.text else ""
+        return f"there is no column {name!r}; there are {quoted(self._schema.names)}.{text}"
+
+    def _said(self, message: str) -> str:
         """The message of an error of DuckDB, in one sentence."""
-        missing = re.search(r'Referenced column "([^"]*)" not found', str(error))
+        missing = re.search(r'Referenced column "([^"]*)" not found', message)
         if missing:
-            text = (
-                f" If it is text, write it in single quotes: '{missing[1]}'." if f'"{missing[1]}"' in self.text else ""
-            )
-            return f"there is no column {missing[1]!r}; there are {quoted(self._schema.names)}.{text}"
-        return str(error).splitlines()[0].rstrip(".") + "."
+            return self._no_column(missing[1])
+        if "expression depth" in message:
+            return "the condition is nested too deeply."
+        said = re.sub(r"^(?:[A-Z]\w+ )+Error: ", "", message.strip().splitlines()[0])
+        said = re.sub(r"\. Use TRY.*", "", said)  # settings cannot be changed here
+        return said.rstrip(".!") + "."
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:

@@ -1,11 +1,19 @@
-"""Results of queries to SQLite and PostgreSQL, in temporary files; queries can only read."""
+"""Results of queries to SQLite and PostgreSQL, in temporary files; queries can only read.
+
+A query can still call whatever functions the role has a right to call on the server, such as `pg_terminate_backend`:
+what it may do there is limited by the rights of the role, not here.
+"""
 
 from __future__ import annotations
 
 import re
 import sqlite3
+from collections.abc import Callable
+from concurrent.futures import Future, wait
 from pathlib import Path
+from threading import Thread
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,27 +22,61 @@ import pyarrow.parquet
 from mvset.tables.errors import TableError, quoted
 from mvset.tables.spooling import spool_path, spool_rows
 
+_PATIENCE = 1.0  # seconds for a query to end that is cancelled
+
+Cancel = Callable[[], None]
+
 
 def spool_sqlite(source: Path, label: str, query: str | None) -> Path:
     """The result of a query to a SQLite file; without one, the only table."""
-    if not source.exists():
+    if not source.is_file():
         raise TableError(f"There is no file {label}.")
-    try:
+
+    def run(cancels: list[Cancel]) -> Path:
         connection = sqlite3.connect(f"{source.resolve().as_uri()}?mode=ro", uri=True)
+        cancels.append(connection.interrupt)
         try:
-            query = _only_table(connection, label) if query is None else query
+            wanted = _only_table(connection, label) if query is None else query
             connection.set_authorizer(_only_reads)
-            cursor = connection.execute(query)
+            cursor = connection.execute(wanted)
             if cursor.description is None:
-                raise TableError(f"--query: {query!r} returns no rows: begin it with SELECT.")
+                raise TableError(f"--query: {wanted!r} returns no rows: begin it with SELECT.")
             return spool_rows([column[0] for column in cursor.description], cursor)
         finally:
             connection.close()
-    except sqlite3.DatabaseError as error:
+
+    try:
+        return _stoppable(run)
+    except (sqlite3.DatabaseError, sqlite3.Warning) as error:
         if "not a database" in str(error):
             raise TableError(f"{label} cannot be read: it is not a SQLite database.") from None
-        said = "only queries that read are allowed" if "not authorized" in str(error) else str(error)
+        refused = "not authorized" in str(error) or "prohibited" in str(error)
+        said = "only queries that read are allowed" if refused else _first_line(error)
         raise TableError(f"--query: {said}.") from None
+
+
+def _stoppable(run: Callable[[list[Cancel]], Path]) -> Path:
+    """Run a query in a thread, since no signal is handled before a driver returns; after a signal, cancel the query."""
+    outcome: Future[Path] = Future()
+    cancels: list[Cancel] = []
+
+    def work() -> None:
+        try:
+            outcome.set_result(run(cancels))
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    thread = Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        while not wait([outcome], timeout=0.1).done:
+            pass
+        return outcome.result()
+    finally:
+        if not outcome.done():
+            for cancel in cancels:
+                cancel()
+            thread.join(_PATIENCE)
 
 
 def _only_reads(action: int, *_: Any) -> int:
@@ -57,27 +99,39 @@ def _only_table(connection: sqlite3.Connection, label: str) -> str:
 
 def spool_postgresql(address: str, query: str | None) -> Path:
     """The result of a query to PostgreSQL, in a transaction that only reads."""
-    if query is None:
+    if query is None or not query.strip():
         raise TableError("PostgreSQL needs a query, for example --query 'SELECT * FROM readings'.")
     try:
         import adbc_driver_postgresql.dbapi as driver
     except ImportError:
         raise TableError("Reading PostgreSQL needs one more package: pip install 'mvset[sql]'") from None
-    path = spool_path(".parquet")
-    try:
+
+    def run(cancels: list[Cancel]) -> Path:
         with driver.connect(address) as connection, connection.cursor() as cursor:
-            cursor.execute("SET TRANSACTION READ ONLY")
-            cursor.execute(f"SELECT * FROM (\n{query.rstrip().rstrip(';')}\n) AS rows")
-            reader = cursor.fetch_record_batch()
-            schema = pa.schema([(field.name, _plain_type(field.type)) for field in reader.schema])
-            with pa.parquet.ParquetWriter(path, schema) as writer:
-                for batch in reader:
-                    columns = [_plain(*each) for each in zip(batch.columns, schema.types, strict=True)]
-                    writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
+            cancels.append(cursor.adbc_cancel)
+            return _spool_result(cursor, query)
+
+    try:
+        return _stoppable(run)
     except driver.OperationalError as error:
-        raise TableError(f"{_without_password(address)}: {_first_line(error)}.") from None
-    except (driver.Error, OSError) as error:
-        raise TableError(f"--query: {_first_line(error)}.") from None
+        raise TableError(_connection_failed(address, _said(error))) from None
+    except (driver.Error, pa.ArrowException, OSError) as error:
+        raise TableError(f"--query: {_said(error)}.") from None
+
+
+def _spool_result(cursor: Any, query: str) -> Path:
+    cursor.execute("SET TRANSACTION READ ONLY")
+    # As a part of another query it can only select; and the driver sends one statement, not several.
+    cursor.execute(f"SELECT * FROM (\n{query.rstrip().rstrip(';')}\n) AS rows")
+    reader = cursor.fetch_record_batch()
+    schema = pa.schema([(field.name, _plain_type(field)) for field in reader.schema])
+    if not schema.names:
+        raise TableError("--query: the result has no columns.")
+    path = spool_path(".parquet")
+    with pa.parquet.ParquetWriter(path, schema) as writer:
+        for batch in reader:
+            columns = [_plain(*each) for each in zip(batch.columns, schema.types, strict=True)]
+            writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
     return path
 
 
@@ -85,12 +139,34 @@ def _first_line(error: Exception) -> str:
     return str(error).strip().splitlines()[0].rstrip(".")
 
 
-def _without_password(address: str) -> str:
-    return re.sub(r"//([^:/@]*):[^@]*@", r"//\1:…@", address)
+def _said(error: Exception) -> str:
+    """What the server says, without what it and the driver put before that."""
+    before = r"^.*?(?:ERROR|FATAL): +|^(?:[A-Z_]+: )?(?:\[libpq\] )?(?:Failed to \w+(?: query)?: )?"
+    return re.sub(before, "", _first_line(error), count=1)
 
 
-def _plain_type(kind: Any) -> Any:
+def _connection_failed(address: str, said: str) -> str:
+    """A sentence without the password, parts of which libpq may quote."""
+    scheme, _, rest = address.partition("//")
+    rest = rest.rpartition("@")[2] if "@" in rest else rest
+    shown = f"{scheme}//{re.sub(r'password=[^&]*', 'password=…', rest)}"
+    given = re.findall(r"//[^:/@?]*:(.*)@|[?&]\w*password=([^&]*)", address)
+    secrets = {part for each in given for text in each for part in re.split(r"[@/?#:\[]", text) if part}
+    if any(part in said or unquote(part) in said for part in secrets):
+        said = (
+            "the address is not understood. In a password, characters such as @ / : # % and spaces are written %40 %2F "
+            "%3A %23 %25 and %20"
+        )
+    return f"{shown}: {said}."
+
+
+def _plain_type(field: pa.Field) -> Any:
     """The type in which a column is kept: PostgreSQL's `numeric` comes as text of a type of its own."""
+    kind = field.type
+    if pa.types.is_interval(kind):
+        raise TableError(
+            f"--query: column {field.name!r} is an interval: write EXTRACT(EPOCH FROM …) for its number of seconds."
+        )
     if isinstance(kind, pa.BaseExtensionType):
         return pa.float64() if "numeric" in str(kind) else kind.storage_type
     return kind

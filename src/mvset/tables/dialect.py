@@ -123,7 +123,8 @@ class _Candidate:
         for decimal in (".", ",") if separator != "," else (".",):
             style = NumberStyle(decimal, missing=given.missing)
             cells = [cell for row in same[1:] or same for cell in row]
-            numeric = sum(is_number(cell, style) or style.is_missing(cell) for cell in cells) / max(1, len(cells))
+            known = (is_number(cell, style) or style.is_missing(cell) or _is_grouped(cell, style) for cell in cells)
+            numeric = sum(known) / max(1, len(cells))
             uncut = sum(bool(re.search(r"[;|\t]", cell)) for cell in cells) / max(1, len(cells))
             points = len(same) / len(rows) * (0.3 + numeric) * (1.0 if width > 1 else 0.35) - uncut
             points -= 0.05 * (separator == ANY_SPACE) + 0.02 * (decimal == ",")
@@ -137,26 +138,25 @@ class _Candidate:
         widths = {self.width, self.width - 1} if cut_off else {self.width}
         first = next(i for i, row in enumerate(self.rows) if len(row) in widths)
         body = self.rows[first:]
+        numbers = self._with_thousands(body)
+        return replace(self, numbers=numbers)._dialect(body, given, skip + self.lines[first], comment, last_comment)
+
+    def _dialect(self, body: Sequence[Cells], given: Given, skip: int, comment: str, last_comment: str) -> Dialect:
+        """Header or none, and units; the marks of numbers are known."""
         numeric = self._numeric_columns(body)
         header = given.header if given.header is not None else self._has_header(body, numeric)
         units = self._n_units(body, numeric) if header else 0
         names = body[0] if header else self._commented_names(last_comment)
         names = [*names, *[""] * (self.width - len(names))] if header else names
         names = names or [f"column{j + 1}" for j in range(self.width)]
-        mark = "." if self.numbers.decimal == "," else ","
-        data = [cell for row in body[header + units :] for cell in row]
-        grouped = mark != self.separator and any(
-            mark in cell and is_number(cell, replace(self.numbers, thousands=mark)) for cell in data
-        )
-        thousands = self.numbers.thousands or (mark if grouped or self._quoted_thousands(data) else "")
-        numbers = replace(self.numbers, thousands=thousands)
-        return Dialect(self.separator, header, skip + self.lines[first], units, comment, numbers, tuple(names))
+        return Dialect(self.separator, header, skip, units, comment, self.numbers, tuple(names))
 
-    def _quoted_thousands(self, data: Cells) -> bool:
-        """Whether commas between thousands stand in quotation marks, where commas separate."""
-        return self.separator == "," and any(
-            "," in cell and is_number(cell, NumberStyle(thousands=",")) for cell in data
-        )
+    def _with_thousands(self, body: Sequence[Cells]) -> NumberStyle:
+        """The marks of numbers, with one between thousands if any cell has it; in quotation marks if it separates."""
+        mark = "." if self.numbers.decimal == "," else ","
+        style = replace(self.numbers, thousands=mark)
+        grouped = any(mark in cell and is_number(cell, style) for row in body for cell in row)
+        return style if grouped and not self.numbers.thousands else self.numbers
 
     def _numeric_columns(self, body: Sequence[Cells]) -> list[int]:
         """Columns that are numbers in most rows; the first rows may be something else."""
@@ -191,6 +191,13 @@ class _Candidate:
 
     def _number(self, cell: str) -> bool:
         return is_number(cell, self.numbers)
+
+
+def _is_grouped(cell: str, style: NumberStyle) -> bool:
+    """Whether a cell is a number with a mark between thousands that cannot be a decimal mark."""
+    mark = "." if style.decimal == "," else ","
+    certain = mark in cell and (style.decimal in cell or cell.count(mark) > 1)
+    return certain and is_number(cell, replace(style, thousands=mark))
 
 
 def _cut(lines: Sequence[str], separator: str) -> tuple[list[Cells], list[int]]:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet
@@ -144,6 +145,15 @@ class TableFile:
             except NotANumber as error:
                 raise self._not_a_number(field.name, repr(error.value), start + error.index + 1) from None
         return column.cast(field.type, safe=False)
+
+    def as_seen(self, column: pa.Array, field: pa.Field, start: int) -> pa.Array:
+        """A column as a condition sees it: in the type of `field`, null where a text stands for a missing value."""
+        if pa.types.is_string(column.type):
+            texts = column.dictionary_encode()
+            missing = [self._stands_for_missing(each.strip()) for each in texts.dictionary.to_pylist()]
+            gaps = pc.take(pa.array(missing, pa.bool_()), texts.indices)
+            column = pc.if_else(gaps, pa.scalar(None, pa.string()), column)
+        return self._converted(column, field, start)
 
     def _not_a_number(self, name: str, value: str, row: int | None = None) -> TableError:
         where = "" if row is None else f" in row {row}"

@@ -115,7 +115,7 @@ class TableReader:
         shares = sizes / max(1.0, sizes.sum())
         for file, label, size in zip(self.files, self.labels, shares, strict=True):
             start = file.start
-            condition = None if self.where is None else Condition(self.where, _sql_schema(file.schema()))
+            condition = None if self.where is None else Condition(self.where, _sql_schema(file))
             for record_batch, share in file.batches(self._wanted(file, condition)):
                 numbers = np.arange(start, start + record_batch.num_rows)
                 start += record_batch.num_rows
@@ -143,7 +143,7 @@ class TableReader:
         """The schema of a file; fails if a column is missing or a feature is not numeric."""
         schema = file.schema()
         if self.where is not None:
-            Condition(self.where, _sql_schema(schema))
+            Condition(self.where, _sql_schema(file))
         for name in [*self.features, *self.keep]:
             if name not in schema.names:
                 raise TableError(
@@ -171,7 +171,8 @@ class TableReader:
             fields.setdefault(each.name, each)
         if condition is not None:
             for each in condition.fields:
-                fields.setdefault(each.name, each)
+                kind = file.unchanged_type(file.schema().field(each.name).type)
+                fields.setdefault(each.name, each if each.type == pa.float64() else pa.field(each.name, kind))
         return pa.schema(list(fields.values()))
 
     def _batch(
@@ -184,7 +185,7 @@ class TableReader:
     ) -> Batch:
         """The rows of a record batch that meet the condition."""
         if condition is not None:
-            holds = condition.holds(batch)
+            holds = condition.holds(_seen(file, batch, condition, int(numbers[0]) if len(numbers) else 0))
             batch, numbers = batch.filter(holds), numbers[holds.to_numpy(zero_copy_only=False)]
         values = np.empty((batch.num_rows, len(self.features)))
         unseen: dict[int, dict[str, str]] = {}
@@ -243,10 +244,22 @@ def is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def _sql_schema(schema: pa.Schema) -> pa.Schema:
-    """The types in which a condition sees columns: dates are text, as they are written."""
-    kinds = [pa.float64() if _is_numeric(kind) and not pa.types.is_boolean(kind) else kind for kind in schema.types]
-    return pa.schema(list(zip(schema.names, kinds, strict=True)))
+def _sql_schema(file: TableFile) -> pa.Schema:
+    """The types in which a condition sees columns: dates of text formats are text, as they are written."""
+
+    def seen(kind: Any) -> Any:
+        if pa.types.is_boolean(kind):
+            return kind
+        return pa.float64() if _is_numeric(kind) else file.unchanged_type(kind)
+
+    return pa.schema([(each.name, seen(each.type)) for each in file.schema()])
+
+
+def _seen(file: TableFile, batch: pa.RecordBatch, condition: Condition, start: int) -> pa.RecordBatch:
+    """The columns that a condition uses; one at least, to count rows."""
+    fields = condition.fields
+    columns = [file.as_seen(batch.column(each.name), each, start) for each in fields]
+    return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields)) if fields else batch.select([0])
 
 
 def check_numeric(file: TableFile, schema: pa.Schema, features: Sequence[str]) -> None:

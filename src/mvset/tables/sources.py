@@ -106,9 +106,8 @@ def _query_result(path: Path, label: str, options: ReadingOptions) -> list[Table
 
 def _is_archive(path: Path) -> bool:
     """Whether a file is a zip archive, and no workbook."""
-    with path.open("rb") as file:
-        if not file.read(4).startswith(_ZIP):
-            return False
+    if not _start_of(path).startswith(_ZIP):
+        return False
     try:
         with zipfile.ZipFile(path) as archive:
             return "xl/workbook.xml" not in archive.namelist() and path.suffix.lower() != ".xlsx"
@@ -118,8 +117,7 @@ def _is_archive(path: Path) -> bool:
 
 def _format_of(path: Path) -> FormatName:
     """The format of a file: by its first bytes, and by its ending where these do not tell."""
-    with path.open("rb") as file:
-        start = file.read(16)
+    start = _start_of(path)
     if start.startswith(_ZIP):
         return "excel"
     for magic, name in _MAGIC.items():
@@ -143,6 +141,14 @@ def _format_of(path: Path) -> FormatName:
             else "json"
         )
     return "json" if by_ending == "json" else "ndjson" if by_ending == "ndjson" else "csv"
+
+
+def _start_of(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(16)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from None  # errors of reading name no file
 
 
 def is_table(name: str) -> bool:

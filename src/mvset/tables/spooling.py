@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import sys
 import tempfile
 import zipfile
@@ -44,6 +45,8 @@ def remove_spooled() -> None:
 
 def spool_stream(source: str) -> Path:
     """The bytes of standard input or of a named pipe; waiting for them can be interrupted."""
+    if source == "-":
+        _check_standard_input()
     path = spool_path("")
     with path.open("wb") as out:
         if source == "-":
@@ -52,6 +55,18 @@ def spool_stream(source: str) -> Path:
             with open(source, "rb") as pipe:
                 shutil.copyfileobj(pipe, out)
     return path
+
+
+def _check_standard_input() -> None:
+    """Refuse what has no end, such as /dev/zero."""
+    if sys.stdin is None:
+        raise TableError("Standard input is closed: pipe a table into the command.")
+    try:
+        mode = os.fstat(sys.stdin.fileno()).st_mode
+    except (OSError, ValueError):  # replaced by something that is no file
+        return
+    if stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and not sys.stdin.isatty()):
+        raise TableError("Standard input is a device, and no table: pipe a table into the command.")
 
 
 def spool_rows(names: Sequence[str] | None, rows: Iterable[Sequence[Any]]) -> Path:
