@@ -37,6 +37,7 @@ from mvset.tables.times import row_times
 
 Array = NDArray[np.float64]
 
+_MAX_COLUMNS = 10_000  # more take hours
 _MIN_ROWS = 3  # two to train on and one to hold out
 
 
@@ -126,6 +127,11 @@ def fit_table(
     """
     roles, names, left_out = columns.about_rows, columns.fitted_columns(files[0]), columns.dates(files[0])
     estimator.reading_ = files[0].remembered  # so that later tables are read alike
+    if len(names) > _MAX_COLUMNS:
+        raise TableError(
+            f"{files[0].label} has {len(names)} columns: at most {_MAX_COLUMNS} can be fitted to. Select some with "
+            "--columns."
+        )
     found = find_categories(
         files, category_columns(files[0], names, columns.named_categories(files[0])), where, missing=missing == "impute"
     )

@@ -27,7 +27,7 @@ from mvset.row_stream import consecutive
 from mvset.tables.dialect import ANY_SPACE, Dialect, Given, comment_mark, guess
 from mvset.tables.errors import TableError, exclude_option, quoted
 from mvset.tables.numbers import NotANumber, NumberStyle, as_numbers, kind_of
-from mvset.tables.opening import PlainLines, as_utf8, decoded, encoding_of, opened, plain_lines
+from mvset.tables.opening import PlainLines, ShallowJson, as_utf8, decoded, encoding_of, opened, plain_lines
 from mvset.tables.options import GUESS, ReadingOptions
 from mvset.validation import is_missing, label_text
 from mvset.wording import counted
@@ -209,7 +209,12 @@ class CsvFile(_TextFile):
         text = decoded(start, encoding)
         _check_text(self.label, text)
         if len(start) == _SNIFFED:
-            text = text[: text.rfind("\n") + 1] or text
+            text = text[: text.rfind("\n") + 1]
+            if not text:
+                raise TableError(
+                    f"{self.label}: the first line is longer than {_SNIFFED >> 10} KiB: too long for the names of "
+                    "columns."
+                )
         lines = re.split(r"\r\n|\r|\n", text)
         comment = comment_mark(lines) if given.comment is None else given.comment
         above = [line.lstrip() for line in lines if line.strip()]
@@ -366,11 +371,21 @@ class CsvFile(_TextFile):
 class NdjsonFile(_TextFile):
     """Newline-delimited JSON: one object per line."""
 
-    def _opened(self, stream: Any, wanted: pa.Schema | None, threads: bool = True) -> Any:
+    @contextmanager
+    def _opened(self, stream: Any, wanted: pa.Schema | None) -> Iterator[Any]:
+        shallow = ShallowJson(stream)
+        source = pa.PythonFile(io.BufferedReader(shallow, _BLOCK), mode="r")
         options = pa.json.ParseOptions(newlines_in_values=False)
         if wanted is not None:
             options = pa.json.ParseOptions(explicit_schema=wanted, unexpected_field_behavior="ignore")
-        return pa.json.open_json(stream, read_options=pa.json.ReadOptions(block_size=_BLOCK), parse_options=options)
+        try:
+            with pa.json.open_json(
+                source, read_options=pa.json.ReadOptions(block_size=_BLOCK), parse_options=options
+            ) as reader:
+                yield reader
+        finally:
+            if shallow.is_deep:
+                raise TableError(f"{self.label} cannot be read: it is nested too deeply.")
 
     def _translated(self, error: Exception, wanted: pa.Schema | None) -> Exception:
         """Name the column; drop the row number, which pyarrow counts within a block."""
@@ -442,18 +457,27 @@ class FeatherFile(_BlockFile):
     """Feather, the file format of Apache Arrow."""
 
     def _schema(self) -> pa.Schema:
-        with pa.ipc.open_file(self.path) as file:
+        with self._opened() as file:
             return file.schema
 
     def _sizes(self) -> list[int]:
-        with pa.memory_map(str(self.path)) as source, pa.ipc.open_file(source) as file:
+        with self._opened([0]) as file:
             return [file.get_batch(i).num_rows for i in range(file.num_record_batches)]
 
+    @contextmanager
+    def _opened(self, columns: list[int] | None = None) -> Iterator[Any]:
+        """The file, read and not mapped: one that shrinks meanwhile must not end the process."""
+        options = pa.ipc.IpcReadOptions(included_fields=columns or [])
+        with pa.OSFile(str(self.path)) as source, pa.ipc.open_file(source, options=options) as file:
+            yield file
+
     def _batches(self, wanted: pa.Schema) -> Iterator[tuple[pa.RecordBatch, float]]:
-        with pa.memory_map(str(self.path)) as source, pa.ipc.open_file(source) as file:
+        columns = sorted(self.schema().get_field_index(name) for name in wanted.names)
+        with self._opened(columns) as file:
             blocks = range(file.num_record_batches) if self.blocks is None else self.blocks
             for done, i in enumerate(blocks):
                 whole = file.get_batch(i)
+                whole.validate(full=True)  # wrong offsets in a damaged file would read memory that is not its own
                 for start in range(0, whole.num_rows, _BATCH):
                     batch = whole.slice(start, _BATCH)
                     yield batch, (done + (start + batch.num_rows) / whole.num_rows) / len(blocks)

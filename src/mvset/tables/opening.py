@@ -10,7 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+
+_MAX_DEPTH = 100  # of nested JSON
+_STEPS = np.zeros(256, dtype=np.int8)
+_STEPS[[ord("["), ord("{")]], _STEPS[[ord("]"), ord("}")]] = 1, -1
 
 _COMPRESSION = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
 _BYTE_ORDER_MARKS = {
@@ -83,3 +88,39 @@ class PlainLines(io.RawIOBase):
         size = min(len(buffer), len(self._ready))
         buffer[:size], self._ready = self._ready[:size], self._ready[size:]
         return size
+
+
+class ShallowJson(io.RawIOBase):
+    """A JSON text, block by block, that ends where it is nested deeply: parsers would run out of stack."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self.is_deep = False
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer."""
+        read = b"" if self.is_deep else self._stream.read(len(buffer))
+        if _may_be_deep(read) and _depth(read) > _MAX_DEPTH:
+            self.is_deep, read = True, b""
+        buffer[: len(read)] = read
+        return len(read)
+
+
+def _may_be_deep(text: bytes) -> bool:
+    """Whether brackets open more often than a table of shallow rows explains; those in strings count, too."""
+    steps = _STEPS[np.frombuffer(text, dtype=np.uint8)]
+    depths = np.cumsum(steps, dtype=np.int64)
+    return len(depths) > 0 and int((depths - np.minimum.accumulate(depths)).max()) >= _MAX_DEPTH
+
+
+def _depth(text: bytes) -> int:
+    """The largest depth of a line, without the brackets in strings."""
+    deepest = 0
+    for line in text.split(b"\n"):
+        steps = _STEPS[np.frombuffer(re.sub(rb'"(?:[^"\\]|\\.)*"', b"", line), dtype=np.uint8)]
+        deepest = max(deepest, int(np.cumsum(steps, dtype=np.int64).max(initial=0)))
+    return deepest
