@@ -37,6 +37,10 @@ class DamagedError(ValueError):
     """The archive is not one that `save` writes; the message is the reason, to be put into a sentence."""
 
 
+class OversizedError(DamagedError):
+    """The archive would take too much memory for its size."""
+
+
 class Archive:
     """The members of a model file, checked.
 
@@ -136,7 +140,7 @@ def _check_directory(archive: zipfile.ZipFile, n_bytes: int) -> None:
 
 def _check_size(size: int, limit: int, what: str, n_bytes: int) -> None:
     if size > limit:
-        raise DamagedError(f"{what} would take {size} bytes, too many for a file of {n_bytes}")
+        raise OversizedError(f"{what} would take {size / 1e6:.4g} MB, too much for a file of {n_bytes / 1e6:.2g} MB")
 
 
 def _sizes_and_limits(archive: zipfile.ZipFile, n_bytes: int) -> Iterator[tuple[int, int, str]]:

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 
 from mvset.estimators.pipeline import as_pipeline
 from mvset.exceptions import ModelFileError, ModelFileWarning, warn
-from mvset.files.archive import NOTE, Archive, DamagedError, is_within_limits, noted_digest
+from mvset.files.archive import NOTE, Archive, DamagedError, OversizedError, is_within_limits, noted_digest
 from mvset.files.atomic import atomic_write
 from mvset.files.schema import check_schema
 from mvset.inference.monitor import DriftMonitor
@@ -191,6 +191,8 @@ def _checked_content(path: str | os.PathLike[str]) -> tuple[Archive, dict[str, A
         note = _parsed_note(archive.note)
         if note["format"] == _FORMAT and noted_digest(archive, note) != note.get("sha256"):
             raise DamagedError("the checksum of its content is not the one that was written")
+    except OversizedError as error:
+        raise ModelFileError(f"{path} is damaged, or was made to do harm: {error}.") from error
     except DamagedError as error:
         raise ModelFileError(f"{path} is truncated or damaged: copy it once more, or fit again.") from error
     if note["format"] != _FORMAT:
