@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-all lint bench reproduce clean
+.PHONY: demo test test-all fuzz lint bench reproduce clean
 
 # The environment is made once and again when the requirements change.
 .venv/.ready: pyproject.toml
@@ -29,6 +29,10 @@ reproduce: .venv/.ready
 # The suite and the simulations behind every guarantee about mass.
 test-all: test
 	$(BIN)/python -m pytest -m slow
+
+# Files of others, damaged in thousands of ways: `make fuzz ARGS='--cases 20000 --seed 7'`.
+fuzz: .venv/.ready
+	$(BIN)/python tests/fuzz/run.py $(ARGS)
 
 bench: .venv/.ready
 	$(BIN)/python benchmarks/realised_mass.py

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,8 @@ class Categories(ArrayValue):
             raise ValueError(f"{owner}.columns must be ascending indices.")
         if len(self.columns) and not 0 <= self.columns[0] <= self.columns[-1] < self.n_columns:
             raise ValueError(f"{owner}.columns must be less than the number of columns.")
+        if not isinstance(self.n_columns, Integral) or not isinstance(self.by_code, bool):
+            raise ValueError(f"{owner} must have a number of columns, and say whether rows come with codes.")
         for values in self.values:
             if not values or len(set(values)) < len(values) or not all(isinstance(value, str) for value in values):
                 raise ValueError(f"{owner}.values must be lists of different texts.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -35,8 +36,12 @@ class RowEncoding(ArrayValue):
         widths = {self.n_columns}
         widths |= {self.categories.n_columns} if self.categories else set()
         widths |= {self.imputation.donors.shape[1]} if self.imputation is not None else set()
-        if len(widths) > 1:
+        if len(widths) > 1 or not isinstance(self.n_columns, Integral):
             raise ValueError(f"{type(self).__name__} has parts of different sizes.")
+        if self.categories and self.imputation is not None:
+            filled = zip(self.categories.indices, self.categories.values, strict=True)
+            if not all(np.isin(self.imputation.donors[:, j], np.arange(len(values))).all() for j, values in filled):
+                raise ValueError(f"{type(self).__name__} fills categories with codes that they do not have.")
 
     def __bool__(self) -> bool:
         return bool(self.categories) or self.imputation is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, time, timedelta
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -222,6 +222,16 @@ def is_missing(value: Any) -> bool:
     return (
         value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
     )
+
+
+def check_columns(estimator: Any, n_columns: int | None) -> None:
+    """Refuse a fitted estimator, from a file or a pickle, that takes other columns than its parts."""
+    name, n_features = type(estimator).__name__, getattr(estimator, "n_features_in_", None)
+    if not isinstance(n_features, Integral) or n_features != (n_features if n_columns is None else n_columns):
+        raise ValueError(f"{name}.n_features_in_ must be the number of columns, {n_columns}; got {n_features!r}.")
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is not None and np.shape(names) != (n_features,):
+        raise ValueError(f"{name}.feature_names_in_ must have {n_features} names.")
 
 
 def checked_share(mass: Any, name: str = "mass") -> float:

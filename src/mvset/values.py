@@ -11,6 +11,8 @@ import numpy as np
 class ArrayValue:
     """Base class of frozen dataclasses with array fields; declare them with ``@dataclass(frozen=True, eq=False)``.
 
+    Those without arrays that model files hold use it as well, with ``@dataclass(frozen=True)``.
+
     Two values are equal if all their fields are, arrays element by element. Copies, pickles and model files are
     rebuilt through the constructor, so that its checks hold for them as well.
     """

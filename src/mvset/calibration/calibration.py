@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
 from typing import Any, cast
 
 import numpy as np
@@ -125,7 +126,7 @@ class Calibration(ArrayValue):
             raise ValueError(f"{owner}.guarantee is of the wrong type.")
         if not isinstance(self.exact_up_to, float) or np.isnan(self.exact_up_to):
             raise ValueError(f"{owner}.exact_up_to must be a score; got {self.exact_up_to!r}.")
-        if not 0.0 <= float(self.comparable_from) < 1.0:
+        if not isinstance(self.comparable_from, Real) or not 0.0 <= self.comparable_from < 1.0:
             raise ValueError(f"{owner}.comparable_from must be a mass.")
         for name in ("offsets", "scores", "effects", "order_effects"):
             length = len(self.offsets) if name.endswith("effects") else None
@@ -133,6 +134,8 @@ class Calibration(ArrayValue):
         counts = checked_array(owner, "counts", self.counts, 1, length=len(self.scores))
         if (counts < 1.0).any() or (counts != np.floor(counts)).any():
             raise ValueError(f"{owner}.counts must be numbers of rows.")
+        if (counts[self.scores < self.exact_up_to] != 1.0).any():
+            raise ValueError(f"{owner}.counts must be one for the scores that are kept as they are.")
         object.__setattr__(self, "counts", counts)
         n_ranks = len(self.offsets)
         if not n_ranks or (np.diff(self.offsets) > 0).any():

@@ -15,11 +15,17 @@ from mvset.calibration.guarantees import Guarantee
 from mvset.inference.drift import DriftCounter
 from mvset.inference.results import MassBand, MassInterval
 from mvset.parallel import Map
+from mvset.svm.expansion import KernelExpansion
+from mvset.svm.metric_expansion import MetricExpansion
+from mvset.svm.table_score import TableScore
 from mvset.validation import checked_share
 from mvset.values import ArrayValue, checked_array
 from mvset.volume.measure import VolumeEstimate, VolumeSample, inside_sets, measure
 
 Array = NDArray[np.float64]
+
+
+_ROUNDING = 1e-9
 
 
 class ScoreFunction(Protocol):
@@ -87,6 +93,17 @@ class FittedSets(ArrayValue):
             raise ValueError(f"{owner}.masses must ascend between 0 and 1.")
         if not callable(self.score):
             raise ValueError(f"{owner}.score must be a function of rows.")
+        # The weights of a split's function have sum one, and so has their mean over splits, weighted with mean one.
+        function = self.score.function if isinstance(self.score, TableScore) else self.score
+        if isinstance(function, KernelExpansion | MetricExpansion) and abs(function.weights.sum() - 1.0) > _ROUNDING:
+            raise ValueError(f"{owner}.score must have weights whose sum is one; got {function.weights.sum()!r}.")
+        if self.n_columns is not None and (self.constants.columns >= self.n_columns).any():
+            raise ValueError(f"{owner}.constants must be among the {self.n_columns} columns.")
+
+    @property
+    def n_columns(self) -> int | None:
+        """Number of columns of rows, if the score knows it."""
+        return getattr(self.score, "n_columns", None)
 
     def scores(self, X: Array, run: Map = map) -> Array:
         """Scores of rows; below every offset where a column differs that never changed before."""

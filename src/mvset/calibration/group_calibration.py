@@ -44,6 +44,8 @@ class GroupCalibrations(ArrayValue):
         object.__setattr__(self, "levels", checked_array(type(self).__name__, "levels", self.levels, 1))
         if len(self.labels) != len(self.calibrations):
             raise ValueError(f"{len(self.labels)} groups have {len(self.calibrations)} calibrations.")
+        if (np.diff(self.levels) < 0).any() or (self.levels < 0).any() or (self.levels > 1).any():
+            raise ValueError(f"{type(self).__name__}.levels must ascend from 0 to 1 at most.")
 
     @classmethod
     def of(cls, whole: Calibration, scores: Array, groups: NDArray[Any], mass: float) -> GroupCalibrations:

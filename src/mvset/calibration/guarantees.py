@@ -17,6 +17,7 @@ rank guarantees depends on the calibration mode:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Literal
 
 import numpy as np
@@ -25,6 +26,7 @@ from scipy.special import betaincinv
 
 from mvset.calibration.splits import Indices, Splitting, can_split
 from mvset.exceptions import TooFewRowsError
+from mvset.values import ArrayValue
 from mvset.wording import counted
 
 CalibrationMode = Literal["split", "conformal", "pac", "paper"]
@@ -33,14 +35,15 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Guarantee:
+class Guarantee(ArrayValue):
     """A calibration mode, and its confidence where it has one."""
 
     mode: CalibrationMode | Literal["training"] = "split"
     confidence: float = 0.95
 
     def __post_init__(self) -> None:
-        if self.mode not in CALIBRATION_MODES | {"training"} or not 0.0 < self.confidence < 1.0:
+        known = isinstance(self.mode, str) and self.mode in CALIBRATION_MODES | {"training"}
+        if not known or not isinstance(self.confidence, Real) or not 0.0 < self.confidence < 1.0:
             raise ValueError(f"There is no calibration mode {self.mode!r} with confidence {self.confidence!r}.")
 
     @property

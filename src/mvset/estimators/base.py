@@ -16,7 +16,7 @@ from mvset.calibration.fitted_sets import FittedSets, ScoreFunction
 from mvset.parallel import thread_map
 from mvset.row_encoding import RowEncoding
 from mvset.svm.table_score import TableScore
-from mvset.validation import validated_rows
+from mvset.validation import check_columns, validated_rows
 from mvset.volume.measure import VolumeEstimate
 from mvset.volume.reliability import warn_if_unreliable
 from mvset.volume.sampler import VolumeSampler
@@ -33,6 +33,15 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
     n_jobs: int | None
     n_features_in_: int
     sets_: FittedSets
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Check what a file or a pickle holds."""
+        super().__setstate__(state)
+        if "sets_" not in state:
+            return
+        if not isinstance(self.sets_, FittedSets):
+            raise ValueError(f"{type(self).__name__}.sets_ is of the wrong type.")
+        check_columns(self, self.sets_.n_columns)
 
     @property
     def offset_(self) -> float:

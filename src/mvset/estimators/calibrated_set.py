@@ -22,15 +22,21 @@ from mvset.estimators.inference_estimator import InferenceEstimator
 from mvset.metrics.detectors import InputFormat, check_row_by_row, input_format, score_function
 from mvset.parallel import Map
 from mvset.validation import check_extent, checked_labels, validated_rows, warn_if_constant
+from mvset.values import ArrayValue
 from mvset.volume.sampler import INDEPENDENT_DRAWS, VOLUME_METHODS, VolumeMethod, VolumeSampler
 
 
 @dataclass(frozen=True)
-class MeanScore:
+class MeanScore(ArrayValue):
     """Mean of the scores of several fitted detectors."""
 
     detectors: Sequence[Any]
     as_input: InputFormat
+
+    def __post_init__(self) -> None:
+        """Check the parts, also of what a file holds."""
+        if not self.detectors or not isinstance(self.as_input, InputFormat):
+            raise ValueError(f"{type(self).__name__} needs detectors and the format of their rows.")
 
     def __call__(self, X: NDArray[np.float64], run: Map = map) -> NDArray[np.float64]:
         """Values at the rows of X."""

@@ -15,9 +15,10 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from mvset.parallel import thread_map
 from mvset.svm.convergence import SolveReport, warn_if_unconverged
 from mvset.svm.dual import solve_dual
-from mvset.svm.expansion import kernel_expansion
+from mvset.svm.expansion import KernelExpansion, kernel_expansion
 from mvset.svm.gram import lazy_gram
-from mvset.validation import check_extent, reject_non_numeric, validated_rows
+from mvset.validation import check_columns, check_extent, reject_non_numeric, validated_rows
+from mvset.values import checked_array
 
 
 class OneClassSVM(OutlierMixin, BaseEstimator):
@@ -162,6 +163,16 @@ class OneClassSVM(OutlierMixin, BaseEstimator):
         self.max_iter = max_iter
         self.sigma = sigma
         self.n_jobs = n_jobs
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Check what a file or a pickle holds."""
+        super().__setstate__(state)
+        if "_function" not in state:
+            return
+        if not isinstance(self._function, KernelExpansion):
+            raise ValueError(f"{type(self).__name__} has parts of the wrong type.")
+        check_columns(self, self._function.n_columns)
+        checked_array(type(self).__name__, "offset_", self.offset_, 1, length=1)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> OneClassSVM:

@@ -24,6 +24,7 @@ from mvset.estimators.base import measured_sets
 from mvset.estimators.inference_estimator import InferenceEstimator
 from mvset.exceptions import CalibrationWarning, warn
 from mvset.parallel import Map
+from mvset.svm.expansion import check_bandwidth
 from mvset.validation import candidate_sigmas, check_spread, validated_rows
 from mvset.values import ArrayValue, checked_array
 from mvset.volume.sampler import VOLUME_METHODS, VolumeMethod, VolumeSampler
@@ -41,7 +42,16 @@ class LogDensity(ArrayValue):
 
     def __post_init__(self) -> None:
         """Check the parts, also of what a file holds."""
-        object.__setattr__(self, "rows", checked_array(type(self).__name__, "rows", self.rows, 2))
+        owner = type(self).__name__
+        object.__setattr__(self, "rows", checked_array(owner, "rows", self.rows, 2))
+        check_bandwidth(owner, self.sigma)
+        if not len(self.rows):
+            raise ValueError(f"{owner} needs rows.")
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of rows."""
+        return int(self.rows.shape[1])
 
     @cached_property
     def _estimate(self) -> KernelDensity:

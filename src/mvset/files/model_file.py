@@ -1,4 +1,4 @@
-"""Model files: a skops archive, which holds data and no code, and a note on what wrote it."""
+"""Model files: a skops archive, which holds data and no code, and a note on what wrote it, with a checksum."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import io
 import json
 import os
 import zipfile
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,12 +15,13 @@ from sklearn.base import BaseEstimator
 
 from mvset.estimators.pipeline import as_pipeline
 from mvset.exceptions import ModelFileError, ModelFileWarning, warn
+from mvset.files.archive import NOTE, Archive, DamagedError, OversizedError, is_within_limits, noted_digest
 from mvset.files.atomic import atomic_write
+from mvset.files.schema import check_schema
 from mvset.inference.monitor import DriftMonitor
 from mvset.version import __version__
 
-_FORMAT = 5  # raised when models of before can no longer be read
-_NOTE = "mvset.json"
+_FORMAT = 6  # raised when models of before can no longer be read
 _TRUSTED = [
     "mvset.bandwidth.choice.Selection",
     "mvset.bandwidth.curves.BandwidthCurve",
@@ -81,11 +81,17 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     """
     if not isinstance(model, BaseEstimator | DriftMonitor):
         raise TypeError(f"model must be an estimator, a Pipeline or a DriftMonitor; got {type(model).__name__}.")
-    content = io.BytesIO(_skops_io().dumps(model, compression=zipfile.ZIP_DEFLATED))
-    with zipfile.ZipFile(content, "a") as archive:
-        archive.writestr(_NOTE, json.dumps({"format": _FORMAT, **_versions()}))
+    dumps = _skops_io().dumps
+    content = dumps(model, compression=zipfile.ZIP_DEFLATED)
+    if not is_within_limits(content):  # a bomb, as far as `load` can tell
+        content = dumps(model, compression=zipfile.ZIP_STORED)
+    note: dict[str, Any] = {"format": _FORMAT, **_versions()}
+    note["sha256"] = noted_digest(Archive(content), note)
+    whole = io.BytesIO(content)
+    with zipfile.ZipFile(whole, "a") as archive:
+        archive.writestr(NOTE, json.dumps(note))
     with atomic_write(Path(path)) as aside:
-        aside.write_bytes(content.getvalue())
+        aside.write_bytes(whole.getvalue())
 
 
 def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
@@ -98,13 +104,22 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
     trusted : sequence of str, default=()
         Names of further types that the file may hold, for detectors and transformers of other libraries. Types of
         this library, and those of scikit-learn and numpy that skops knows, are trusted; a file with any other type is
-        refused with the name of the type.
+        refused with the name of the type. Trust only types that you know.
 
     Returns
     -------
     model : estimator or DriftMonitor
         As it was saved. A scikit-learn Pipeline that ends in nested sets is returned as :class:`mvset.Pipeline`, which
         answers everything on the columns of the table.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not a model file, is damaged, holds unknown types or was written by a version whose files cannot
+        be read. A SHA-256 checksum over the whole content tells damage. It is no signature: whoever writes a file can
+        compute it.
+    OSError
+        If there is no such file, or it cannot be read.
 
     See Also
     --------
@@ -125,31 +140,31 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
     skops_io = _skops_io()
     from skops.io.exceptions import UntrustedTypesFoundException
 
-    content = Path(path).read_bytes()
-    note = _note_in(content, path)
-    if note["format"] != _FORMAT:
-        remedy = "upgrade with pip install --upgrade mvset, or fit again" if note["format"] > _FORMAT else "fit again"
-        raise ModelFileError(
-            f"{path} was written by mvset {note['mvset']}, whose files this version, {_versions()['mvset']}, cannot "
-            f"read: {remedy}."
-        )
+    archive, note = _checked_content(path)
     if note["mvset"] != __version__:
         warn(
             f"{path} was written by mvset {note['mvset']}, and this is {__version__}. If it misbehaves, fit again.",
             ModelFileWarning,
         )
     try:
-        return as_pipeline(skops_io.loads(content, trusted=[*_TRUSTED, *trusted]))
+        check_schema(archive.schema or b"")
+        model = as_pipeline(skops_io.loads(archive.members, trusted=[*_TRUSTED, *trusted]))
+        if not isinstance(model, BaseEstimator | DriftMonitor):
+            raise ValueError(f"it holds a {type(model).__name__}, not a model")
+        return model
     except UntrustedTypesFoundException:
-        unknown = sorted(set(skops_io.get_untrusted_types(data=content)) - {*_TRUSTED, *trusted})
+        unknown = sorted(set(skops_io.get_untrusted_types(data=archive.members)) - {*_TRUSTED, *trusted})
         raise ModelFileError(
-            f"{path} holds types that are not known to be safe: {', '.join(unknown)}. If you trust where the file "
-            f"comes from: mvset.load(path, trusted={unknown})."
+            f"{path} holds types that are not known to be safe: {', '.join(unknown)}. Files that you wrote may hold "
+            "such types of detectors and transformers of other libraries: name these in `trusted` of mvset.load. Do "
+            "not load a file that holds a type or function which you do not know."
         ) from None
-    except Exception as error:  # of any kind: the parts do not fit together
-        written = {name: version for name, version in note.items() if name != "format"}
+    except MemoryError:
+        raise
+    except Exception as error:  # of any kind: the content is as it was written, but cannot be used here
+        written = _noted_versions(note)
         if written == _versions():
-            raise ModelFileError(f"{path} is damaged ({error}): copy it once more, or fit again.") from error
+            raise ModelFileError(f"{path} holds parts that do not fit together ({error}): fit again.") from error
         before, here = (", ".join(f"{name} {version}" for name, version in v.items()) for v in (written, _versions()))
         raise ModelFileError(
             f"{path} was written with {before} and cannot be read with {here} ({error}): install those versions, or "
@@ -159,28 +174,51 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
 
 def written_with(path: str | os.PathLike[str]) -> dict[str, str]:
     """Versions that wrote a model file."""
-    note = _note_in(Path(path).read_bytes(), path)
-    return {name: version for name, version in note.items() if name != "format"}
+    return _noted_versions(_checked_content(path)[1])
 
 
-def _note_in(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What wrote a file; an error says what it is otherwise."""
-    if not content.startswith(b"PK"):
-        raise ModelFileError(f"{path} is not a model file. Model files are written by mvset.save and `mvset fit`.")
+def _checked_content(path: str | os.PathLike[str]) -> tuple[Archive, dict[str, Any]]:
+    """A model file as it was written, and its note; an error says what it is otherwise."""
+    with Path(path).open("rb") as file:
+        content = file.read(2)
+        if content != b"PK":
+            raise ModelFileError(f"{path} is not a model file. Model files are written by mvset.save and `mvset fit`.")
+        content += file.read()
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            if archive.testzip():
-                raise zipfile.BadZipFile
-            if _NOTE not in archive.namelist():
-                raise ModelFileError(f"{path} was not written by mvset.save.")
-            note: dict[str, Any] = json.loads(archive.read(_NOTE))
-            if not isinstance(note["format"], int) or not isinstance(note["mvset"], str):
-                raise ValueError
-            return note
-    except ModelFileError:
-        raise
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, KeyError, TypeError):
-        raise ModelFileError(f"{path} is truncated or damaged: copy it once more, or fit again.") from None
+        archive = Archive(content)
+        if archive.note is None:
+            raise ModelFileError(f"{path} was not written by mvset.save.")
+        note = _parsed_note(archive.note)
+        if note["format"] == _FORMAT and noted_digest(archive, note) != note.get("sha256"):
+            raise DamagedError("the checksum of its content is not the one that was written")
+    except OversizedError as error:
+        raise ModelFileError(f"{path} is damaged, or was made to do harm: {error}.") from error
+    except DamagedError as error:
+        raise ModelFileError(f"{path} is truncated or damaged: copy it once more, or fit again.") from error
+    if note["format"] != _FORMAT:
+        remedy = "upgrade with pip install --upgrade mvset, or fit again" if note["format"] > _FORMAT else "fit again"
+        raise ModelFileError(
+            f"{path} was written by mvset {note['mvset']}, whose files this version, {_versions()['mvset']}, cannot "
+            f"read: {remedy}."
+        )
+    return archive, note
+
+
+def _parsed_note(note: bytes) -> dict[str, Any]:
+    try:
+        parsed = json.loads(note)
+    except (ValueError, RecursionError) as error:
+        raise DamagedError(f"{NOTE} is not readable") from error
+    valid = isinstance(parsed, dict) and type(parsed.get("format")) is int
+    if not valid or not all(isinstance(value, str) for name, value in parsed.items() if name != "format"):
+        raise DamagedError(f"{NOTE} is not readable")
+    if "mvset" not in parsed:
+        raise DamagedError(f"{NOTE} does not say what wrote it")
+    return dict(parsed)
+
+
+def _noted_versions(note: dict[str, Any]) -> dict[str, str]:
+    return {name: version for name, version in note.items() if name not in ("format", "sha256")}
 
 
 def _versions() -> dict[str, str]:

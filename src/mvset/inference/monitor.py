@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,7 +13,8 @@ from scipy.special import gammaln, logsumexp
 from sklearn.utils import check_random_state
 
 from mvset.inference.drift import CountedScores, ScoreCells
-from mvset.values import ArrayValue
+from mvset.validation import checked_share
+from mvset.values import ArrayValue, checked_array
 
 Array = NDArray[np.float64]
 
@@ -104,6 +106,27 @@ class DriftMonitor:
         )
         self._bets = Bets(np.empty(0), np.empty(0), np.empty((0, _BINS)))
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Check what a file or a pickle holds."""
+        vars(self).update(state)
+        steps, counts = checked_array("DriftMonitor", "scores", self._steps, 1), self._counts
+        if (np.diff(steps) <= 0).any():
+            raise ValueError("DriftMonitor.scores must ascend.")
+        if not isinstance(counts, np.ndarray) or counts.dtype.kind != "i" or counts.shape != (2 * len(steps) + 1,):
+            raise ValueError("DriftMonitor.counts must have one whole number for each place among the scores.")
+        if (counts < 0).any() or not isinstance(self._bets, Bets) or not hasattr(self.model, "score_samples"):
+            raise ValueError("DriftMonitor has parts of the wrong type.")
+        for name in ("n_rows_", "n_batches_", "_decorrelation"):
+            if not isinstance(getattr(self, name), Integral) or getattr(self, name) < int(name == "_decorrelation"):
+                raise ValueError(f"DriftMonitor.{name} must be a number of rows or batches.")
+        if not isinstance(self.log_martingale_, float) or not np.isfinite(self.log_martingale_):
+            raise ValueError(f"DriftMonitor.log_martingale_ must be finite; got {self.log_martingale_!r}.")
+        if not isinstance(self._exact_up_to, float) or np.isnan(self._exact_up_to):
+            raise ValueError(f"DriftMonitor has no score {self._exact_up_to!r}.")
+        if not isinstance(self.drifted_, bool) or not isinstance(self._rng, np.random.RandomState):
+            raise ValueError("DriftMonitor has parts of the wrong type.")
+        checked_share(self.false_alarm_rate, "false_alarm_rate")
+
     def update(self, X: Any) -> bool:
         """Watch one more batch.
 
@@ -176,6 +199,18 @@ class Bets(ArrayValue):
     starts: Array
     log_capitals: Array
     histograms: Array
+
+    def __post_init__(self) -> None:
+        """Check the parts, also of what a file holds."""
+        owner = type(self).__name__
+        object.__setattr__(self, "starts", checked_array(owner, "starts", self.starts, 1))
+        n_bets = len(self.starts)
+        object.__setattr__(
+            self, "log_capitals", checked_array(owner, "log_capitals", self.log_capitals, 1, length=n_bets)
+        )
+        object.__setattr__(self, "histograms", checked_array(owner, "histograms", self.histograms, 2, length=n_bets))
+        if self.histograms.shape[1] != _BINS or (self.histograms < 0).any():
+            raise ValueError(f"{owner}.histograms must have {_BINS} counts for each bet.")
 
     def started(self, batch: int) -> Bets:
         """With one more bet: a share 1/(j (j+1)) of the initial capital from batch j on; the rest waits.

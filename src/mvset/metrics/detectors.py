@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mvset.values import ArrayValue
+
 Score = Callable[[Any], NDArray[np.float64]]
 
+_LIBRARIES = ("pandas", "polars", "pyarrow")
 _LARGEST = 1e300  # stands for infinity: KernelDensity gives -inf beyond a kernel of bounded support
 
 
@@ -67,7 +70,7 @@ def check_row_by_row(scorer: Any, score: Score, rows: Any, scores: NDArray[np.fl
 
 
 @dataclass(frozen=True)
-class InputFormat:
+class InputFormat(ArrayValue):
     """Turns arrays into tables of the library and columns that a detector was fitted to; leaves them as arrays if none.
 
     `library` is "pandas", "polars", "pyarrow", or "" for arrays.
@@ -75,6 +78,11 @@ class InputFormat:
 
     library: str = ""
     columns: tuple[Any, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check the library: it is imported, and a file may name any."""
+        if self.library not in ("", *_LIBRARIES):
+            raise ValueError(f"{type(self).__name__}.library must be one of {_LIBRARIES}; got {self.library!r}.")
 
     def __call__(self, points: NDArray[np.float64]) -> Any:
         """The points in this format."""
@@ -91,4 +99,4 @@ def input_format(X: Any) -> InputFormat:
     library = type(X).__module__.partition(".")[0]
     if library == "pyarrow":  # whose `columns` are data
         return InputFormat(library, tuple(X.column_names))
-    return InputFormat(library, tuple(X.columns)) if library in ("pandas", "polars") else InputFormat()
+    return InputFormat(library, tuple(X.columns)) if library in _LIBRARIES else InputFormat()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -45,10 +46,11 @@ class KernelExpansion(ArrayValue):
         object.__setattr__(self, "centres", centres)
         object.__setattr__(self, "weights", checked_array(owner, "weights", self.weights, 1, length=len(centres)))
         object.__setattr__(self, "origin", checked_array(owner, "origin", self.origin, 1, length=centres.shape[1]))
-        if not (np.isfinite(self.sigma) and self.sigma > 0):
-            raise ValueError(f"{owner}.sigma must be positive and finite; got {self.sigma!r}.")
+        check_bandwidth(owner, self.sigma)
         if not len(centres):
             raise ValueError(f"{owner} needs at least one centre.")
+        if (self.weights < 0).any():
+            raise ValueError(f"{owner}.weights must not be negative.")
         if self.precision not in PRECISIONS:
             raise ValueError(f"{owner}.precision must be one of {PRECISIONS}; got {self.precision!r}.")
 
@@ -56,6 +58,11 @@ class KernelExpansion(ArrayValue):
     def dtype(self) -> Any:
         """Type of values."""
         return np.float32 if self.precision == "single" else np.float64
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of rows."""
+        return int(self.centres.shape[1])
 
     @property
     def units(self) -> NDArray[np.float64]:
@@ -94,6 +101,12 @@ class KernelExpansion(ArrayValue):
             return out
 
         return run(values, range(0, len(X), _CHUNK))
+
+
+def check_bandwidth(owner: str, sigma: Any) -> None:
+    """Refuse what is not a bandwidth, as a part of an owner."""
+    if not isinstance(sigma, Real) or not 0.0 < float(sigma) < np.inf:
+        raise ValueError(f"{owner}.sigma must be positive and finite; got {sigma!r}.")
 
 
 def kernel_expansion(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mvset.parallel import Map
-from mvset.svm.expansion import KernelExpansion, Precision, distinct_centres
+from mvset.svm.expansion import PRECISIONS, KernelExpansion, Precision, check_bandwidth, distinct_centres
 from mvset.svm.metric import Metric
 from mvset.values import ArrayValue, checked_array
 
@@ -39,19 +39,27 @@ class MetricExpansion(ArrayValue):
         object.__setattr__(self, "centres", centres)
         object.__setattr__(self, "weights", checked_array(owner, "weights", self.weights, 2, length=len(self.metrics)))
         object.__setattr__(self, "origin", checked_array(owner, "origin", self.origin, 1, length=centres.shape[1]))
-        if not (np.isfinite(self.sigma) and self.sigma > 0):
-            raise ValueError(f"{owner}.sigma must be positive and finite; got {self.sigma!r}.")
+        check_bandwidth(owner, self.sigma)
+        if self.precision not in PRECISIONS:
+            raise ValueError(f"{owner}.precision must be one of {PRECISIONS}; got {self.precision!r}.")
         if not self.metrics or not all(isinstance(each, Metric) for each in self.metrics):
             raise ValueError(f"{owner}.metrics must be a list of metrics.")
         if any(len(each.scales) != centres.shape[1] for each in self.metrics) or self.weights.shape[1] != len(centres):
             raise ValueError(f"{owner} has parts of different sizes.")
         if not self.weights.any(axis=1).all():
             raise ValueError(f"{owner} needs at least one centre for each metric.")
+        if (self.weights < 0).any():
+            raise ValueError(f"{owner}.weights must not be negative.")
 
     @cached_property
     def parts(self) -> list[KernelExpansion]:
         """The functions of the metrics, of mapped rows from which the origin was subtracted."""
         return [self._part(metric, weights) for metric, weights in zip(self.metrics, self.weights, strict=True)]
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of rows."""
+        return int(self.centres.shape[1])
 
     @property
     def units(self) -> Array:

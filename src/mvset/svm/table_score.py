@@ -39,6 +39,11 @@ class TableScore(ArrayValue):
         if self.function.centres.shape[1] != self.encoding.layout.n_numeric + self.encoding.layout.n_codes:
             raise ValueError(f"{owner} has parts of different sizes.")
 
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of rows."""
+        return self.encoding.n_columns
+
     def __call__(self, X: Array, run: Map = map) -> Array:
         """Values at rows of the table."""
         scores = self.function(self.encoding.encoded(X), run)

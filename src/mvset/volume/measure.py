@@ -87,6 +87,12 @@ class VolumeSample(ArrayValue):
         """Check the weights, also of what a file holds."""
         log_weights = checked_array(type(self).__name__, "log_weights", self.log_weights, 1, infinite=True)
         object.__setattr__(self, "log_weights", log_weights)
+        if (log_weights == np.inf).any():
+            raise ValueError("VolumeSample.log_weights must be less than infinity.")
+        if not isinstance(self.points, np.ndarray) or self.points.ndim != 2:
+            raise ValueError("VolumeSample.points must be an array of two dimensions.")
+        if len(self.points) not in (0, len(log_weights)):
+            raise ValueError(f"VolumeSample has {len(self.points)} points and {len(log_weights)} weights.")
         replicates = self.n_replicates
         if not isinstance(replicates, Integral) or replicates < 1 or len(log_weights) % replicates:
             raise ValueError(f"VolumeSample.n_replicates must divide {len(log_weights)} points; got {replicates!r}.")
