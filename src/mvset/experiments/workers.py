@@ -14,6 +14,8 @@ from typing import Any
 from joblib import Parallel
 from joblib.parallel import LokyBackend
 
+from mvset.exceptions import MvsetWarning
+
 _WATCH_EVERY = 0.5  # seconds
 
 
@@ -25,10 +27,16 @@ class Workers(LokyBackend):
 
     def configure(self, **options: Any) -> int:
         """Start the processes."""
-        return int(super().configure(initializer=end_with_parent, initargs=(os.getpid(),), **options))
+        return int(super().configure(initializer=_begin, initargs=(os.getpid(),), **options))
 
 
-def end_with_parent(parent: int) -> None:
+def _begin(parent: int) -> None:
+    """First thing that a worker does; what there is to say when mvset is imported, the parent has said."""
+    warnings.simplefilter("ignore", MvsetWarning)
+    _end_with(parent)
+
+
+def _end_with(parent: int) -> None:
     """Watch the parent of this process in a thread, and exit when it is gone.
 
     A thread and not Linux's signal at the death of a parent, which is sent when the thread ends that started us.
