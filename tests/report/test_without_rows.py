@@ -91,6 +91,14 @@ def test_what_remains(pages, survey):
     assert "100%" in page  # the share of rows outside that a column explains
 
 
+def test_the_share_over_time_has_the_whole_chart(pages):
+    layout = json.loads(pages[False].split('id="figures">')[1].split("</script>")[0])["time"]["layout"]
+    assert not layout["yaxis"]["visible"]
+    assert layout["yaxis2"]["domain"][1] < layout["yaxis"]["domain"][0]  # overlapping parts hide shapes below lines
+    assert "interval. The curve is" in " ".join(pages[False].split())
+    assert "interval. Above, the level" in " ".join(pages[True].split())
+
+
 def test_ranges_are_rounded_to_wider_ones():
     assert _rounded((-1.23456, 2.34567)) == pytest.approx((-1.3, 2.4))
     assert _rounded((1234.5678, 1299.9876)) == pytest.approx((1234.0, 1300.0))

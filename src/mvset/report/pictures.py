@@ -31,7 +31,7 @@ def static_pictures(numbers: ReportNumbers) -> dict[str, str]:
         offsets=np.array([sets.offset(mass) for mass in masses]),
         mass=survey.mass,
         offset=offset,
-        inside=survey.sample.scores >= offset,
+        inside=survey.sample.scores >= offset if numbers.shows_rows else None,
     )
     tried = numbers.bandwidths
     bandwidths = BandwidthDisplay(

@@ -77,7 +77,9 @@ def time_figure(numbers: ReportNumbers) -> go.Figure:
         },
     )
     if not numbers.shows_rows:
-        figure.update_layout(height=340, showlegend=False, yaxis={"visible": False}, yaxis2={"domain": (0.0, 1.0)})
+        # The upper part is empty and thin; parts that overlap would hide shapes below the lines.
+        hidden = {"visible": False, "domain": (0.99, 1.0)}
+        figure.update_layout(height=340, showlegend=False, yaxis=hidden, yaxis2={"domain": (0.0, 0.98)})
     if over_time.axis is not None:
         figure.update_xaxes(range=over_time.shown(np.array(over_time.axis)))
     return figure
