@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-all fuzz lint bench reproduce clean
+.PHONY: demo test test-all test-oldest fuzz audit lint bench reproduce clean
 
 # The environment is made once and again when the requirements change.
 .venv/.ready: pyproject.toml
@@ -34,6 +34,16 @@ test-all: test
 fuzz: .venv/.ready
 	$(BIN)/python tests/fuzz/run.py $(ARGS)
 
+# The suite on the lowest versions of all requirements, for every Python that pyproject.toml names; ARGS are pytest's.
+test-oldest: .venv/.ready
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/python tools/oldest.py $(ARGS)
+
+# Known vulnerabilities and licences of the requirements; the first needs a network.
+audit: .venv/.ready
+	-$(BIN)/python -m pip install --quiet pip-audit
+	$(BIN)/python tools/audit.py
+
 bench: .venv/.ready
 	$(BIN)/python benchmarks/realised_mass.py
 	$(BIN)/python benchmarks/ablation.py
@@ -48,5 +58,5 @@ bench: .venv/.ready
 	$(BIN)/python benchmarks/drift_alarms.py
 
 clean:
-	rm -rf .venv demo-output .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-oldest demo-output .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests -name '*.nb[ic]' -delete

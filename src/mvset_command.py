@@ -1,20 +1,21 @@
 """Entry point of the command ``mvset``: without heavy imports, so that Ctrl-C works while the library is loading."""
 
-from __future__ import annotations
-
+import _signal  # type: ignore[import-not-found]  # of `signal`, but built in: no import comes before the handler
 import os
-import signal
+
+
+def _exit_at_once(*_: object) -> None:
+    # Without an exception: compiled modules convert exceptions during import. No file needs cleaning up outside
+    # `exit_on_error`, which raises KeyboardInterrupt instead.
+    os._exit(130)
+
+
+if _signal.getsignal(_signal.SIGINT) is not _signal.SIG_IGN:  # background jobs ignore SIGINT
+    _signal.signal(_signal.SIGINT, _exit_at_once)
 
 
 def main() -> None:
     """Import the command line and run it."""
-    interruptible = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN  # background jobs ignore SIGINT
-    if interruptible:
-        # Exit without an exception: compiled modules convert exceptions during import. No file needs cleaning up yet.
-        signal.signal(signal.SIGINT, lambda *_: os._exit(130))
     from mvset.cli import load_app
 
-    app = load_app()
-    if interruptible:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    app()
+    load_app()()

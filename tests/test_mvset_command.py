@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import random
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 COMMAND = str(Path(sys.executable).parent / "mvset")
@@ -22,3 +24,34 @@ def test_ctrl_c_is_heard_while_the_library_is_imported(library, tmp_path):
     _, said = process.communicate(timeout=60)
     assert "Traceback" not in said
     assert process.returncode == 130
+
+
+# The console script in two steps: from the first line on, Ctrl-C is heard.
+SCRIPT = "import mvset_command; print('ready', flush=True); mvset_command.main()"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "last", "seed"),
+    [(["--help"], 0.2, 0), (["fit", "normal.csv"], 2.0, 1), (["reproduce", "boston", "--jobs", "2"], 3.0, 2)],
+    ids=["help", "fit", "reproduce"],
+)
+def test_ctrl_c_at_any_moment_stops_with_one_sentence_at_most(arguments, last, seed, tmp_path):
+    rows = np.random.default_rng(0).normal(size=(3000, 3))
+    np.savetxt(tmp_path / "normal.csv", rows, delimiter=",", header="a,b,c", comments="")
+    moments = random.Random(seed)
+    for _ in range(2):
+        process = subprocess.Popen(
+            [sys.executable, "-c", SCRIPT, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+        )
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(moments.uniform(0.0, last))
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+        lines = [line for line in said.splitlines() if "to compute" not in line]
+        assert [line.partition(".")[0] for line in lines] in ([], ["Stopped"])
+        # Python forgets handlers as the last thing it does; it may also have finished.
+        assert process.returncode in (130, -signal.SIGINT, 0)

@@ -45,3 +45,13 @@ def test_a_page_is_html(mvset, folder):
     assert done.exit_code == 2
     assert "ends in .html" in " ".join(done.stderr.replace("│", " ").split())
     assert not (folder / "page.pdf").exists()
+
+
+def test_a_page_without_rows(mvset, folder):
+    done = mvset("report", "model.mvset", "today.csv", "--keep", "id", "--no-rows")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "report.html\n", "")
+    page = (folder / "report.html").read_text()
+    assert "This page contains no values of single rows" in page
+    first = (folder / "today.csv").read_text().splitlines()[1].split(",")[1]
+    assert len(first) > 8
+    assert first not in page

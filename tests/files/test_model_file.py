@@ -196,8 +196,8 @@ def test_a_file_of_another_scikit_learn_loads_with_its_warning(tmp_path, model):
     pipeline = make_pipeline(StandardScaler(), model).fit(X)
     mvset.save(pipeline, tmp_path / "m")
     version = json.dumps(json.dumps(sklearn.__version__)).encode()
-    rewritten(tmp_path / "m", lambda n, c: c.replace(version, rb'"\"1.6.0\""') if n == "schema.json" else c)
-    with pytest.warns(InconsistentVersionWarning, match=r"1\.6\.0"):
+    rewritten(tmp_path / "m", lambda n, c: c.replace(version, rb'"\"1.5.2\""') if n == "schema.json" else c)
+    with pytest.warns(InconsistentVersionWarning, match=r"1\.5\.2"):
         again = mvset.load(tmp_path / "m")
     np.testing.assert_array_equal(again.predict(NEW), pipeline.predict(NEW))
 

@@ -120,6 +120,37 @@ def test_nothing_is_wider_than_the_screen(page, width):
     assert wide <= 1
 
 
+def test_only_the_scripts_of_the_page_run(browser, fitted, survey, tmp_path):
+    html = render_page(fitted, survey)
+    injected = "<script>window.injected = 1</script><img src='data:,' onerror='window.injected = 2'></body>"
+    (tmp_path / "injected.html").write_text(html.replace("</body>", injected), encoding="utf-8")
+    page = browser.new_page()
+    said = []
+    page.on("console", lambda message: said.append(message.text))
+    page.goto((tmp_path / "injected.html").as_uri())
+    page.wait_for_selector("#bandwidths .main-svg")
+    assert page.evaluate("window.injected") is None
+    assert len(said) == 2
+    assert all("Content Security Policy" in text for text in said)
+    page.close()
+
+
+def test_a_page_without_rows(browser, fitted, survey, tmp_path):
+    (tmp_path / "no-rows.html").write_text(render_page(fitted, survey, rows=False), encoding="utf-8")
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    said = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto((tmp_path / "no-rows.html").as_uri())
+    page.wait_for_selector("#bandwidths .main-svg")
+    slide_to(page, 5)
+    assert float(page.inner_text("#mass-value")) == survey.masses[5]
+    assert page.locator("#time .scatterlayer .js-line").count() == 1  # the running share
+    assert page.locator("#time .points path, #sets-0 .points path").count() == 0
+    assert said == []
+    page.close()
+
+
 def test_without_javascript_the_pictures_stand_still(browser, address, survey):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

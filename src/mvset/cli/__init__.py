@@ -7,6 +7,7 @@ Imports everything below; nothing in the library imports it. The script `mvset_c
 from __future__ import annotations
 
 import io
+import logging
 import signal
 import sys
 from typing import Any
@@ -25,6 +26,8 @@ def load_app() -> Any:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # not closed
             stream.reconfigure(errors="backslashreplace")  # print characters that the encoding lacks as escapes
+    # Where matplotlib keeps its list of fonts concerns nobody here.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     # Raise SystemExit on SIGTERM, so that temporary files are removed.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     return app

@@ -20,6 +20,8 @@ def export_command(
 ) -> None:
     """Write a model as an ONNX graph, with the outputs label, score and level.
 
+    Like the model file, the graph contains rows of the training table, the support vectors.
+
     For example:
 
     - `mvset export model.mvset --onnx model.onnx`

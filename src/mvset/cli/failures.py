@@ -12,6 +12,7 @@ from typing import Any
 import typer
 
 from mvset.cli.advice import in_options
+from mvset.cli.interrupts import Interrupts
 
 FAILED = 1
 DRIFTED = 3
@@ -30,28 +31,34 @@ def exit_on_error(*user_errors: type[Exception], on_interrupt: str) -> Iterator[
 
     `on_interrupt` is the sentence printed after Ctrl-C: which files it leaves behind.
     """
+    interrupts = Interrupts()
     try:
-        with warnings.catch_warnings():
+        with interrupts, warnings.catch_warnings():
             warnings.showwarning = _print_warning
             yield
     except KeyboardInterrupt:
         _exit(f"Stopped. {on_interrupt}", INTERRUPTED)
-    except BrokenPipeError:  # the program that reads our output has exited, e.g. `head`
+    except Exception as error:
+        if interrupts.seen:  # and converted by a library
+            _exit(f"Stopped. {on_interrupt}", INTERRUPTED)
+        _exit_by(error, user_errors)
+
+
+def _exit_by(error: Exception, user_errors: tuple[type[Exception], ...]) -> None:
+    """Exit with the sentence and the code of an error."""
+    if isinstance(error, BrokenPipeError):  # the program that reads our output has exited, e.g. `head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         raise typer.Exit(FAILED) from None
-    except OSError as error:
+    if isinstance(error, OSError):
         prefix = f"{error.filename}: " if error.filename else ""
         _exit(f"{prefix}{error.strerror or error}.", FAILED)
-    except MemoryError:
+    if isinstance(error, MemoryError):
         _exit("There is not enough memory for this.", FAILED)
-    except user_errors as error:
+    if isinstance(error, user_errors):
         _exit(in_options(str(error)), FAILED)
-    except (typer.Exit, typer.BadParameter):
-        raise
-    except Exception as error:
-        if os.environ.get("MVSET_TRACEBACK"):
-            raise
-        _exit(f"This is a bug in mvset: {error!r}. Set MVSET_TRACEBACK=1 to see the traceback.", FAILED)
+    if isinstance(error, typer.Exit | typer.BadParameter) or os.environ.get("MVSET_TRACEBACK"):
+        raise error
+    _exit(f"This is a bug in mvset: {error!r}. Set MVSET_TRACEBACK=1 to see the traceback.", FAILED)
 
 
 def require_package(package: str, extra: str, purpose: str) -> None:

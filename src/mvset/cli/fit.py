@@ -104,6 +104,9 @@ def fit_command(
     Columns may have any units, and be correlated. Metric and bandwidth are chosen to make the sets small. The offset is
     set on held-out rows, so that the requested share of new normal rows falls inside.
 
+    The model file contains rows of the table: the support vectors and, with `--missing impute`, rows that fill gaps.
+    Who has the file has these rows.
+
     For example:
 
     - `mvset fit normal.csv --exclude id,time`

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -45,7 +45,8 @@ def progress_bar(total: float) -> Iterator[Bar]:
         TextColumn("· time left"),
         TimeRemainingColumn(),
     )
-    with Progress(
+    progress = Progress(
         *columns, console=console, speed_estimate_period=120, transient=True, disable=not console.is_terminal
-    ) as progress:
+    )
+    with progress if console.is_terminal else nullcontext():  # some versions of rich end an invisible bar with a line
         yield Bar(progress, progress.add_task("", total=total))

@@ -49,6 +49,9 @@ def report_command(
         typer.Option(metavar="TABLE", help="Fit to this table of normal behaviour first, instead of reading a model."),
     ] = None,
     out: Annotated[Path, typer.Option(help="File for the report.")] = Path("report.html"),
+    no_rows: Annotated[
+        bool, typer.Option("--no-rows", help="Leave out all values of single rows: keep shares, curves and ranges.")
+    ] = False,
     mass: OtherMass = None,
     time: Time = None,
     keep: Keep = None,
@@ -69,7 +72,8 @@ def report_command(
     """Write a report on a table: which rows are normal, which are not, since when, and why.
 
     The report is a single HTML file that works offline. Its charts over time use the column `--time`, or else the order
-    of the rows.
+    of the rows. It contains values of up to 1500 rows of the table, and of the most unusual ones; `--no-rows` leaves
+    these out.
 
     With `--train` no model is needed: one is fitted to the table of normal behaviour, with `--mass`, `--exclude`,
     `--missing`, `--where` and `--time` as in `mvset fit`. These options say nothing about a model that is read.
@@ -116,7 +120,7 @@ def report_command(
             score_table(reader, survey, on_progress=partial(bar.reach, "scoring", total=1.0))
             bar.describe("drawing")
             title = ", ".join(Path(name).name for name in tables)
-            page = render_page(fitted, survey.result(), title=title, n_dropped=reader.n_dropped)
+            page = render_page(fitted, survey.result(), title=title, n_dropped=reader.n_dropped, rows=not no_rows)
         with atomic_write(out) as aside:
             aside.write_text(page, encoding="utf-8")
         typer.echo(out)

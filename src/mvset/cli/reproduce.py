@@ -39,9 +39,10 @@ def reproduce_command(
 
     - `mvset reproduce --all --quick --out quick-results`
     """
-    from mvset.experiments.catalogue import EXPERIMENTS  # slow to import, and not needed for --help
-    from mvset.experiments.reproduce import plan_jobs, reproduce
-    from mvset.experiments.rows import UnusableRowsError
+    with exit_on_error(on_interrupt="Nothing was computed."):
+        from mvset.experiments.catalogue import EXPERIMENTS  # slow to import, and not needed for --help
+        from mvset.experiments.reproduce import plan_jobs, reproduce
+        from mvset.experiments.rows import UnusableRowsError
 
     unknown = [name for name in names or [] if name not in EXPERIMENTS]
     if unknown:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import csv
-import signal
-import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from joblib import Parallel, delayed
+from joblib import delayed
 from sklearn.exceptions import ConvergenceWarning
 
 from mvset.exceptions import MvsetWarning
 from mvset.experiments.plan import Config, Plan, Row, Task, Value
+from mvset.experiments.workers import results_of
 from mvset.files.atomic import atomic_write
 from mvset.version import __version__
 
@@ -97,26 +95,12 @@ def computed_rows(name: str, compute: Compute, config: Config) -> list[Row]:
     """
     config.out.mkdir(parents=True, exist_ok=True)
     file = RowFile(config.out / f"{name}.csv")
-    run = Parallel(config.n_jobs, return_as="generator_unordered", batch_size=1)
-    with _ignoring_sigint():  # workers inherit this; the main process stops them
-        computed = run(delayed(_without_advice)(compute, task) for task in file.missing(config.plan))
-    for task, results in computed:
-        file.add(task, results)
-        config.on_done()
+    tasks = (delayed(_without_advice)(compute, task) for task in file.missing(config.plan))
+    with results_of(tasks, config.n_jobs) as computed:
+        for task, results in computed:
+            file.add(task, results)
+            config.on_done()
     return file.rows(config.plan)
-
-
-@contextmanager
-def _ignoring_sigint() -> Iterator[None]:
-    """Ignore SIGINT while worker processes are started; they inherit this and keep ignoring it."""
-    if threading.current_thread() is not threading.main_thread():  # only the main thread can set signal handlers
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _without_advice(compute: Compute, task: Task) -> tuple[Task, Sequence[Row]]:

@@ -52,6 +52,7 @@ class ReportNumbers:
     sides: Array  # of the slider's sets, with bounds; see cube_sides
     box_shares: Array  # volumes relative to the box of the normal ranges
     over_time: OverTime
+    shows_rows: bool = True
 
     @property
     def start(self) -> int:
@@ -85,6 +86,37 @@ def report_numbers(model: ModelParts, survey: SurveyResult) -> ReportNumbers:
         box_shares=box_shares,
         over_time=OverTime.of(model, survey, CONFIDENCE),
     )
+
+
+def without_rows(numbers: ReportNumbers) -> ReportNumbers:
+    """The numbers without those that belong to single rows, and normal ranges rounded to wider ones.
+
+    Medians of rows outside are left out, too: the median of few rows is the value of one.
+    """
+    survey = numbers.survey
+    columns = [
+        replace(column, median_above=None, median_below=None, normal_range=_rounded(column.normal_range))
+        for column in survey.columns
+    ]
+    return replace(
+        numbers,
+        survey=replace(survey, unusual=[], sample=survey.sample.head(0), columns=columns),
+        projections=[replace(projection, rows=projection.rows[:0]) for projection in numbers.projections],
+        over_time=numbers.over_time.without_rows(),
+        shows_rows=False,
+    )
+
+
+def _rounded(normal_range: tuple[float, float] | None) -> tuple[float, float] | None:
+    """A range whose ends are no values of rows: rounded to a tenth or less of its width."""
+    if normal_range is None:
+        return None
+    low, high = normal_range
+    width = high - low
+    if width == 0.0 or not np.isfinite(width):  # a constant is no secret of one row
+        return normal_range if width == 0.0 else None
+    step = 10.0 ** (np.floor(np.log10(width)) - 1.0)
+    return float(np.floor(low / step) * step), float(np.ceil(high / step) * step)
 
 
 def cube_sides(model: ModelParts, survey: SurveyResult, volumes: Sequence[VolumeEstimate]) -> tuple[Array, Array]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,11 @@ class OverTime:
             onset=timeline.onset,
             onset_times=times,
         )
+
+    def without_rows(self) -> OverTime:
+        """The running share and the onset only."""
+        numbers = self.row_numbers[0][:0], self.row_numbers[1][:0]
+        return replace(self, inside=self.inside[:0], outside=self.outside[:0], top=self.top[:0], row_numbers=numbers)
 
     def shown(self, times: Array) -> list[str | float]:
         """Times as plotly takes them: dates as text."""

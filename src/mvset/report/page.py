@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import platform
 from functools import partial
@@ -16,7 +18,7 @@ import sklearn
 from mvset.estimators.model_parts import ModelParts
 from mvset.plotting import palette
 from mvset.report.figures import bandwidth_figure, level_figure, level_set_figure, mass_volume_figure
-from mvset.report.numbers import ReportNumbers, report_numbers
+from mvset.report.numbers import ReportNumbers, report_numbers, without_rows
 from mvset.report.pictures import static_pictures
 from mvset.report.time_figure import time_figure
 from mvset.summaries.flagged import ColumnAlarms
@@ -29,9 +31,14 @@ _N_COLUMNS = 12  # of the table of columns; others are folded
 _MIN_SHARE = 0.05  # of the squared distance, for features after the first
 
 
-def render_page(model: ModelParts, survey: SurveyResult, *, title: str = "", n_dropped: int = 0) -> str:
-    """The HTML of the report."""
+def render_page(
+    model: ModelParts, survey: SurveyResult, *, title: str = "", n_dropped: int = 0, rows: bool = True
+) -> str:
+    """The HTML of the report; with or without what it shows of single rows."""
     numbers = report_numbers(model, survey)
+    if not rows:
+        numbers = without_rows(numbers)
+        survey = numbers.survey
     figures = {
         "time": time_figure(numbers),
         **{f"sets-{k}": level_set_figure(numbers, projection) for k, projection in enumerate(numbers.projections)},
@@ -39,12 +46,12 @@ def render_page(model: ModelParts, survey: SurveyResult, *, title: str = "", n_d
         "volumes": mass_volume_figure(numbers),
         "bandwidths": bandwidth_figure(numbers),
     }
-    here = files("mvset.report")
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
     environment.filters["count"] = _thousands
-    template = environment.from_string(here.joinpath("page.html").read_text(encoding="utf-8"))
+    javascript = [_one_newline(text) for text in (plotly.offline.get_plotlyjs(), _text("page.js"))]
+    template = environment.from_string(_text("page.html"))
     return template.render(
         title=title,
         numbers=numbers,
@@ -60,10 +67,25 @@ def render_page(model: ModelParts, survey: SurveyResult, *, title: str = "", n_d
         pictures=static_pictures(numbers),
         figures={name: json.loads(figure.to_json()) for name, figure in figures.items()},
         slider=_slider_data(numbers),
-        css=here.joinpath("page.css").read_text(encoding="utf-8"),
-        javascript=here.joinpath("page.js").read_text(encoding="utf-8"),
-        plotly=plotly.offline.get_plotlyjs(),
+        css=_text("page.css"),
+        javascript=javascript,
+        script_hashes=[_script_hash(script) for script in javascript],
     )
+
+
+def _text(name: str) -> str:
+    """A file of this package."""
+    return files("mvset.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _one_newline(text: str) -> str:
+    """Text with the line ends that browsers replace all others by, before they compare hashes."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _script_hash(script: str) -> str:
+    """What the Content-Security-Policy calls a script: it allows these and no other."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def _thousands(number: int) -> str:

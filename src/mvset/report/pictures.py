@@ -31,7 +31,7 @@ def static_pictures(numbers: ReportNumbers) -> dict[str, str]:
         offsets=np.array([sets.offset(mass) for mass in masses]),
         mass=survey.mass,
         offset=offset,
-        inside=survey.sample.scores >= offset,
+        inside=survey.sample.scores >= offset if numbers.shows_rows else None,
     )
     tried = numbers.bandwidths
     bandwidths = BandwidthDisplay(
@@ -44,7 +44,9 @@ def static_pictures(numbers: ReportNumbers) -> dict[str, str]:
         value_label=tried.label,
     )
     return {
-        "time": _png(lambda axes: _draw_over_time(axes, numbers), nrows=2, height_ratios=(3, 1), sharex=True),
+        "time": _png(lambda axes: _draw_over_time(axes, numbers), nrows=2, height_ratios=(3, 1), sharex=True)
+        if numbers.shows_rows
+        else _png(lambda ax: _draw_over_time([ax], numbers)),
         "sets": _png(level_sets.plot),
         "levels": _png(lambda ax: _draw_levels(ax, numbers)),
         "volumes": _png(MassVolumeDisplay(**numbers.curve, confidence=CONFIDENCE).plot),  # type: ignore[arg-type]
@@ -53,19 +55,12 @@ def static_pictures(numbers: ReportNumbers) -> dict[str, str]:
 
 
 def _draw_over_time(axes: Any, numbers: ReportNumbers) -> None:
-    """Draw levels, by column, above the running share outside; the onset in both."""
+    """Draw levels, by column, above the running share outside; the onset in both. One axis has the share only."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
-    over_time, scale = numbers.over_time, LevelScale(numbers.model.sets.calibration.n_rows)
-    upper, lower = axes
-    upper.scatter(_dates(over_time.inside[:, 0], over_time), scale(over_time.inside[:, 1]), s=4, color=palette.FAINT)
-    for name, colour, own in coloured_columns(numbers):
-        times, levels = over_time.outside[own].T
-        upper.scatter(_dates(times, over_time), scale(levels), s=14, color=colour, label=plain(name))
-    upper.axhline(scale(np.array(numbers.survey.mass)), color=palette.INK, linewidth=0.8, linestyle="dotted")
-    upper.set_yticks(scale.ticks["tickvals"], scale.ticks["ticktext"])
-    if len(over_time.outside):
-        upper.legend(frameon=False, fontsize="small", ncols=4, loc="lower left", bbox_to_anchor=(0.0, 1.0))
+    over_time, lower = numbers.over_time, axes[-1]
+    if numbers.shows_rows:
+        _draw_rows_over_time(axes[0], numbers)
     lower.plot(_dates(over_time.share_times, over_time), over_time.shares, color=palette.OURS)
     lower.axhspan(*over_time.band, color=palette.FAINT, alpha=0.25, linewidth=0)
     lower.set_ylim(bottom=0.0)
@@ -76,13 +71,26 @@ def _draw_over_time(axes: Any, numbers: ReportNumbers) -> None:
             ax.axvspan(low, high, color=palette.HIGHLIGHT, alpha=0.16, linewidth=0)
             ax.axvline(first, color=palette.HIGHLIGHT)
     if over_time.axis is not None:
-        upper.set_xlim(_dates(np.array(over_time.axis), over_time))
-    tidy(upper, xlabel="", ylabel="level")
+        lower.set_xlim(_dates(np.array(over_time.axis), over_time))
     tidy(lower, xlabel="row" if over_time.kind == "row" else "time", ylabel="share\noutside")
     if over_time.kind.startswith("date"):
         locator = AutoDateLocator()  # type: ignore[no-untyped-call]
         formatter = ConciseDateFormatter(locator)  # type: ignore[no-untyped-call]
         lower.xaxis.set(major_locator=locator, major_formatter=formatter)
+
+
+def _draw_rows_over_time(ax: Any, numbers: ReportNumbers) -> None:
+    """Draw the levels of rows, those outside in the colour of a column."""
+    over_time, scale = numbers.over_time, LevelScale(numbers.model.sets.calibration.n_rows)
+    ax.scatter(_dates(over_time.inside[:, 0], over_time), scale(over_time.inside[:, 1]), s=4, color=palette.FAINT)
+    for name, colour, own in coloured_columns(numbers):
+        times, levels = over_time.outside[own].T
+        ax.scatter(_dates(times, over_time), scale(levels), s=14, color=colour, label=plain(name))
+    ax.axhline(scale(np.array(numbers.survey.mass)), color=palette.INK, linewidth=0.8, linestyle="dotted")
+    ax.set_yticks(scale.ticks["tickvals"], scale.ticks["ticktext"])
+    if len(over_time.outside):
+        ax.legend(frameon=False, fontsize="small", ncols=4, loc="lower left", bbox_to_anchor=(0.0, 1.0))
+    tidy(ax, xlabel="", ylabel="level")
 
 
 def _dates(times: Any, over_time: OverTime) -> Any:

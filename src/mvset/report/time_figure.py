@@ -56,9 +56,9 @@ def time_figure(numbers: ReportNumbers) -> go.Figure:
     low, high = over_time.band
     figure.add_hrect(y0=low, y1=high, yref="y2", fillcolor=_EXPECTED, line_width=0, layer="below")
     _mark_onset(figure, numbers)
-    figure.add_hline(
-        y=float(scale(np.array(numbers.survey.mass))), line={"color": palette.INK, "width": 1, "dash": "dot"}
-    )
+    if numbers.shows_rows:
+        outside_above = float(scale(np.array(numbers.survey.mass)))
+        figure.add_hline(y=outside_above, line={"color": palette.INK, "width": 1, "dash": "dot"})
     figure.update_layout(
         height=520,
         showlegend=True,
@@ -76,6 +76,10 @@ def time_figure(numbers: ReportNumbers) -> go.Figure:
             "nticks": 4,
         },
     )
+    if not numbers.shows_rows:
+        # The upper part is empty and thin; parts that overlap would hide shapes below the lines.
+        hidden = {"visible": False, "domain": (0.99, 1.0)}
+        figure.update_layout(height=340, showlegend=False, yaxis=hidden, yaxis2={"domain": (0.0, 0.98)})
     if over_time.axis is not None:
         figure.update_xaxes(range=over_time.shown(np.array(over_time.axis)))
     return figure

@@ -42,6 +42,7 @@ def write_report(
     by: Any = None,
     times: Any = None,
     title: str = "",
+    show_rows: bool = True,
 ) -> None:
     """Write an HTML report on rows: which are normal, which are not, since when, and why.
 
@@ -64,6 +65,9 @@ def write_report(
         When each row was recorded, as dates (``datetime64``) or numbers, in any order; else rows are in order.
     title : str, optional
         Title of the report.
+    show_rows : bool, default=True
+        Whether the report contains values of single rows: a sample of 1500 in its charts, the most unusual ones in a
+        table. Without them it has shares, curves, the ranking of columns and rounded ranges.
 
     Examples
     --------
@@ -89,7 +93,7 @@ def write_report(
     when = None if times is None else _checked_times(times, len(rows))
     survey.add(rows, scored, np.arange(len(rows)), lambda selected: [{} for _ in selected], times=when)
     with atomic_write(Path(path)) as aside:
-        aside.write_text(render_page(fitted, survey.result(), title=title), encoding="utf-8")
+        aside.write_text(render_page(fitted, survey.result(), title=title, rows=show_rows), encoding="utf-8")
 
 
 def _checked_times(times: Any, n_rows: int) -> Times:

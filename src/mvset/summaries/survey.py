@@ -80,6 +80,10 @@ class Sample:
     levels: Array
     times: Array  # or places in the table
 
+    def head(self, n: int) -> Sample:
+        """The first rows."""
+        return Sample(self.rows[:n], self.numbers[:n], self.scores[:n], self.levels[:n], self.times[:n])
+
 
 @dataclass(frozen=True)
 class SurveyResult:

@@ -14,6 +14,8 @@ the dual.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from pickle import UnpicklingError
 from typing import Any
 
 import numpy as np
@@ -43,15 +45,34 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     options: dict[str, Any] = {"nogil": True, "fastmath": _FASTMATH, "error_model": "numpy"}
     try:
-        compiled: Callable[..., Any] = njit(cache=True, **options)(function)
+        compiled: Any = njit(cache=True, **options)(function)
     except RuntimeError:  # numba found no folder it may write to
-        warn(
-            "numba cannot keep compiled kernels on disk, so every process compiles them again: set NUMBA_CACHE_DIR to "
-            "a folder that can be written.",
-            MvsetWarning,
-        )
-        compiled = njit(**options)(function)
-    return compiled
+        _advise_on_cache()
+        return njit(**options)(function)  # type: ignore[no-any-return]
+    for step in ("load_overload", "save_overload"):
+        setattr(compiled._cache, step, _forgiving(getattr(compiled._cache, step)))
+    return compiled  # type: ignore[no-any-return]
+
+
+def _forgiving(step: Callable[..., Any]) -> Callable[..., Any]:
+    """A step of numba's cache that may fail, because the disk is full or a file is broken: the kernel is compiled."""
+
+    def attempt(*arguments: Any) -> Any:
+        try:
+            return step(*arguments)
+        except (OSError, EOFError, UnpicklingError):
+            _advise_on_cache()
+
+    return attempt
+
+
+@cache
+def _advise_on_cache() -> None:
+    warn(
+        "numba cannot keep compiled kernels on disk, so every process compiles them again: set NUMBA_CACHE_DIR to a "
+        "folder that can be written.",
+        MvsetWarning,
+    )
 
 
 # ----------------------------------------------------------------------------------------------------------------------
