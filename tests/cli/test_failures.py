@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import pytest
 import typer
@@ -52,3 +55,14 @@ def test_a_bug_is_a_sentence_unless_asked_for(capsys, monkeypatch):
     monkeypatch.setenv("MVSET_TRACEBACK", "1")
     with pytest.raises(KeyError):
         stumble()
+
+
+def test_a_small_address_space_is_said(tmp_path):
+    """Libraries would abort, without a word that helps."""
+    command = str(Path(sys.executable).parent / "mvset")
+    limited = ["bash", "-c", f"ulimit -v 2000000; {command} fit {tmp_path}/t.csv"]
+    done = subprocess.run(limited, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert (
+        done.stderr == "The address space is limited to 1.9 GiB (ulimit -v): mvset needs 2.8 GiB for its libraries.\n"
+    )

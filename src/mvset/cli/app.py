@@ -9,7 +9,7 @@ import typer
 
 from mvset.cli.demo import demo_command
 from mvset.cli.export import export_command
-from mvset.cli.failures import EXIT_CODES
+from mvset.cli.failures import EXIT_CODES, check_address_space
 from mvset.cli.fit import fit_command
 from mvset.cli.info import info_command
 from mvset.cli.report import report_command
@@ -38,6 +38,7 @@ def mvset(
     ] = False,
 ) -> None:
     """Minimum Volume sets: the smallest region that contains a given share of a distribution, and the rows outside."""
+    check_address_space()
 
 
 commands: dict[str, Callable[..., None]] = {

@@ -19,6 +19,8 @@ DRIFTED = 3
 INTERRUPTED = 130  # 128 + SIGINT, the convention of shells
 TERMINATED = 143  # 128 + SIGTERM
 
+_ADDRESS_SPACE = 11 << 28  # 2.75 GiB
+
 EXIT_CODES = (
     "Exit codes: 0 success, 1 error, 2 wrong usage, 3 drift (`mvset score --fail-on-drift`), 130 stopped by Ctrl-C, "
     "143 terminated."
@@ -59,6 +61,21 @@ def _exit_by(error: Exception, user_errors: tuple[type[Exception], ...]) -> None
     if isinstance(error, typer.Exit | typer.BadParameter) or os.environ.get("MVSET_TRACEBACK"):
         raise error
     _exit(f"This is a bug in mvset: {error!r}. Set MVSET_TRACEBACK=1 to see the traceback.", FAILED)
+
+
+def check_address_space() -> None:
+    """Exit if the address space is limited so much that the libraries cannot be loaded: they would abort."""
+    if importlib.util.find_spec("resource") is None:  # on Windows
+        return
+    import resource
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < _ADDRESS_SPACE:
+        _exit(
+            f"The address space is limited to {limit / 2**30:.2g} GiB (ulimit -v): mvset needs "
+            f"{_ADDRESS_SPACE / 2**30:.2g} GiB for its libraries.",
+            FAILED,
+        )
 
 
 def require_package(package: str, extra: str, purpose: str) -> None:
