@@ -105,7 +105,7 @@ def test_a_damaged_metric_is_refused(tmp_path):
 def test_detectors_of_others_need_to_be_trusted(tmp_path):
     forest = mvset.CalibratedSet(IsolationForest(n_estimators=5), splits=2, random_state=0).fit(X)
     mvset.save(forest, tmp_path / "m")
-    with pytest.raises(ModelFileError, match=r"not known to be safe: sklearn\.tree\._tree\.Tree\. Files that you"):
+    with pytest.raises(ModelFileError, match=r"not known to be safe: sklearn\.tree\._tree\.Tree\. If you trust"):
         mvset.load(tmp_path / "m")
     again = mvset.load(tmp_path / "m", trusted=["sklearn.tree._tree.Tree"])
     np.testing.assert_array_equal(again.predict(NEW), forest.predict(NEW))
@@ -116,7 +116,7 @@ def test_an_unknown_type_is_refused_by_name_and_not_run(tmp_path, model):
     mvset.save(evil, tmp_path / "m")
     with pytest.raises(ModelFileError, match=rf"not known to be safe: {os.system.__module__}\.system\.") as error:
         mvset.load(tmp_path / "m")
-    assert "trusted=" not in str(error.value)  # no line to copy that would run it
+    assert "system" not in str(error.value).partition("trusted=")[2]  # no line to copy that would run it
 
 
 def test_every_trusted_type_exists():

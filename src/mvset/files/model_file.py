@@ -104,7 +104,7 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
     trusted : sequence of str, default=()
         Names of further types that the file may hold, for detectors and transformers of other libraries. Types of
         this library, and those of scikit-learn and numpy that skops knows, are trusted; a file with any other type is
-        refused with the name of the type. Trust only types that you know.
+        refused with the name of the type. Do not name a type or function that you do not know.
 
     Returns
     -------
@@ -155,9 +155,8 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
     except UntrustedTypesFoundException:
         unknown = sorted(set(skops_io.get_untrusted_types(data=archive.members)) - {*_TRUSTED, *trusted})
         raise ModelFileError(
-            f"{path} holds types that are not known to be safe: {', '.join(unknown)}. Files that you wrote may hold "
-            "such types of detectors and transformers of other libraries: name these in `trusted` of mvset.load. Do "
-            "not load a file that holds a type or function which you do not know."
+            f"{path} holds types that are not known to be safe: {', '.join(unknown)}. If you trust where the file "
+            "comes from: mvset.load(path, trusted=[the types that you know])."
         ) from None
     except MemoryError:
         raise
