@@ -92,6 +92,8 @@ class Categories(ArrayValue):
         """The table with codes in place of values; `names` are those of the columns of the fit."""
         if not self.values or self.by_code:
             return X
+        if not hasattr(X, "columns") and np.shape(X)[1:] != (self.n_columns,):
+            return X  # it will be refused, for its shape
         by_name = names is not None and hasattr(X, "columns")
         columns = [names[j] if by_name else j for j in self.indices.tolist()]
         found = {}

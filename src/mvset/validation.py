@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_array, validate_data
 from mvset.exceptions import ColumnScaleWarning, ConstantColumnWarning, warn
 from mvset.wording import are, columns_named, counted
 
+_MAX_VALUE = 1e300  # sums of larger ones leave float64
 _MAX_SCALE_RATIO = 100.0  # of standard deviations: beyond it the widest column alone decides every distance
 
 
@@ -56,8 +57,11 @@ def checked_rows(X: Any, **options: Any) -> NDArray[np.float64]:
 
 def check_extent(X: NDArray[np.float64]) -> None:
     """Refuse rows that are all equal, or columns whose range squared leaves float64."""
-    with np.errstate(over="ignore"):
-        extent = np.ptp(X, axis=0)
+    lowest, highest = np.fmin.reduce(X), np.fmax.reduce(X)  # of the values that are not missing
+    largest = np.fmax(-lowest, highest).max()
+    if largest > _MAX_VALUE:
+        raise ValueError(f"X has values as large as {largest:.3g}: rescale them, e.g. with StandardScaler.")
+    extent = highest - lowest
     if not extent.any():
         raise ValueError(
             f"All {len(X)} rows of X are equal: a single point has no volume and no bandwidth. Check the data."

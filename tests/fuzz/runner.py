@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-TARGETS = ("model_files",)
+TARGETS = ("model_files", "tables", "arrays")
 _START_SECONDS = 300.0  # for imports, on a busy machine
 
 

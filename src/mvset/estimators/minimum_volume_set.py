@@ -389,6 +389,7 @@ class MinimumVolumeSet(InferenceEstimator):
             self.feature_names_in_ = np.array(stream.names, dtype=object)
         given = not isinstance(self.sigma, str)
         names = getattr(self, "feature_names_in_", None)
+        check_extent(X)
         imputation = Imputation.fitted(X, categories, rng, names) if imputes else None
         encoding = RowEncoding(X.shape[1], categories, imputation)
         # A column may vary in the table and not in the sample.
@@ -413,7 +414,7 @@ class MinimumVolumeSet(InferenceEstimator):
         splits = limited(rule.splits(rows, rng), len(rows), self._max_train(n_rows), rng)
         trained = trained_rows(splits, len(rows))
         training, parts = table[trained], within(splits, trained)
-        check_extent(training)
+        check_extent(training[:, : layout.n_numeric])
         masses = mass_grid(self.mass, self.mass_margin, self.n_masses)
         with progress_line(self.verbose) as line, thread_map(self.n_jobs) as run:
             # Fig. 3: for every bandwidth and split the dual and the offsets; the mass-volume curves; σ_opt.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Sequence
 
+_MAX_SAID = 200
+
 
 class TableError(ValueError):
     """A table cannot be used as it is; the message names the file or column and what to do."""
@@ -19,3 +21,9 @@ def exclude_option(names: Sequence[str]) -> str:
     """The ``--exclude`` option for these columns, as typed in a shell; repeated if a name contains a comma."""
     options = names if any("," in name for name in names) else [",".join(names)]
     return " ".join(f"--exclude {shlex.quote(option)}" for option in options)
+
+
+def unreadable(label: str, error: Exception) -> TableError:
+    """What a library says about a file that it cannot read, in a line of bounded length."""
+    said = " ".join(str(error).split()).rstrip(".")
+    return TableError(f"{label} cannot be read: {said if len(said) <= _MAX_SAID else said[:_MAX_SAID] + '…'}.")

@@ -20,8 +20,9 @@ from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
-from mvset.tables.errors import TableError, quoted
+from mvset.tables.errors import TableError, quoted, unreadable
 
+_ARCHIVE_ERRORS = (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError, UnicodeError)
 _MAX_INFLATED = 1 << 30  # bytes of a workbook: all of it is held in memory
 _MAX_CELLS = 50_000_000  # the library that reads workbooks allocates them all
 _MANY_BYTES, _MANY_TIMES = 100 << 20, 200  # text shrinks to a tenth, or a fiftieth
@@ -87,7 +88,7 @@ def spool_json(text: str, label: str) -> Path:
     except RecursionError:
         raise TableError(f"{label} cannot be read: it is nested too deeply.") from None
     except ValueError as error:
-        raise TableError(f"{label} cannot be read: {error}.") from None
+        raise unreadable(label, error) from None
     if not isinstance(objects, list) or not all(isinstance(each, dict) for each in objects):
         raise TableError(f'{label} must be an array of objects, such as [{{"flow": 1.5}}, …], or one object per line.')
     names = list(dict.fromkeys(name for each in objects for name in each))
@@ -109,7 +110,7 @@ def spool_workbook(source: Path, label: str, sheet: str | None) -> Path:
     except (CalamineError, OSError, ValueError) as error:
         if isinstance(error, TableError):
             raise
-        raise TableError(f"{label} cannot be read: {error}.") from None
+        raise unreadable(label, error) from None
     if not rows:
         raise TableError(f"{label} has no rows.")
     return spool_rows(None, rows)
@@ -122,8 +123,8 @@ def _check_workbook(source: Path, label: str) -> None:
             size = sum(member.file_size for member in archive.infolist())
             sheets = [name for name in archive.namelist() if re.fullmatch(r"xl/worksheets/[^/]+\.xml", name)]
             starts = [archive.open(name).read(4096) for name in sheets]
-    except (zipfile.BadZipFile, OSError, KeyError) as error:
-        raise TableError(f"{label} cannot be read: {error}.") from None
+    except (*_ARCHIVE_ERRORS, KeyError) as error:
+        raise unreadable(label, error) from None
     cells = max((_n_cells(start) for start in starts), default=0)
     if size > _MAX_INFLATED or cells > _MAX_CELLS:
         raise TableError(f"{label} cannot be read: it is too large for a workbook. Save the sheet as CSV.")
@@ -172,5 +173,5 @@ def spool_members(source: Path, label: str, is_table: Callable[[str], bool]) -> 
                 with archive.open(member) as content, path.open("wb") as out:
                     shutil.copyfileobj(content, out)
                 yield member.filename, path
-    except (zipfile.BadZipFile, zlib.error, OSError, NotImplementedError, RuntimeError) as error:
-        raise TableError(f"{label} cannot be read: {error}.") from None
+    except _ARCHIVE_ERRORS as error:
+        raise unreadable(label, error) from None
