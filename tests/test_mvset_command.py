@@ -26,7 +26,7 @@ def test_ctrl_c_is_heard_while_the_library_is_imported(library, tmp_path):
     assert process.returncode == 130
 
 
-# The console script in two steps: from the first line on, Ctrl-C is heard.
+# The console script, which says when Python itself has started: a traceback before that is not ours.
 SCRIPT = "import mvset_command; print('ready', flush=True); mvset_command.main()"
 
 
