@@ -10,12 +10,10 @@ def _exit_at_once(*_: object) -> None:
     os._exit(130)
 
 
-if _signal.getsignal(_signal.SIGINT) is not _signal.SIG_IGN:  # background jobs ignore SIGINT
-    _signal.signal(_signal.SIGINT, _exit_at_once)
-
-
 def main() -> None:
     """Import the command line and run it."""
+    if _signal.getsignal(_signal.SIGINT) is not _signal.SIG_IGN:  # background jobs ignore SIGINT
+        _signal.signal(_signal.SIGINT, _exit_at_once)
     from mvset.cli import load_app
 
     load_app()()

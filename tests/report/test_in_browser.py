@@ -5,6 +5,9 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import numpy as np
 import pytest
@@ -120,8 +123,8 @@ def test_nothing_is_wider_than_the_screen(page, width):
     assert wide <= 1
 
 
-def test_only_the_scripts_of_the_page_run(browser, fitted, survey, tmp_path):
-    html = render_page(fitted, survey)
+def test_only_the_scripts_of_the_page_run(browser, address, tmp_path):
+    html = Path(url2pathname(urlsplit(address).path)).read_text(encoding="utf-8")
     injected = "<script>window.injected = 1</script><img src='data:,' onerror='window.injected = 2'></body>"
     (tmp_path / "injected.html").write_text(html.replace("</body>", injected), encoding="utf-8")
     page = browser.new_page()

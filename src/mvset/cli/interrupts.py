@@ -45,8 +45,17 @@ class Interrupts:
     def _raise_again(self, unraisable: Any) -> None:
         if issubclass(unraisable.exc_type, KeyboardInterrupt):
             # When the destructor or callback is over; nothing that is raised in it can leave it.
-            again = threading.Timer(_SOON, signal.raise_signal, [signal.SIGINT])
+            again = threading.Timer(_SOON, _interrupt_main_thread)
             again.daemon = True
             again.start()
         else:
             self._on_unraisable(unraisable)
+
+
+def _interrupt_main_thread() -> None:
+    """Send SIGINT to the main thread, which may be waiting for something."""
+    main = threading.main_thread().ident
+    if hasattr(signal, "pthread_kill") and main is not None:  # not on Windows
+        signal.pthread_kill(main, signal.SIGINT)
+    else:
+        signal.raise_signal(signal.SIGINT)
