@@ -129,6 +129,7 @@ def test_scores_on_a_cluster_are_those_of_one_machine(address, tables, model, tm
 
 
 @pytest.mark.usefixtures("small_parts")
+@pytest.mark.slow
 def test_rows_with_missing_values_are_left_out_on_a_cluster(address, tmp_path):
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(25_000, 3))
@@ -168,6 +169,7 @@ def test_a_dataset_is_fitted_on_the_cluster_of_joblib(kind, address, tables):
     assert array.sets_.mass == 0.95
 
 
+@pytest.mark.slow
 def test_a_cluster_of_a_single_core_does_the_work_all_the_same():
     from distributed import LocalCluster
 
@@ -227,6 +229,7 @@ def stalling(tables, tmp_path, monkeypatch):
     return files, expect_kill
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("turn", [0, 1], ids=["survey", "calibration"])
 def test_a_worker_killed_in_a_fit_changes_nothing(turn, address, stalling):
     files, expect_kill = stalling
@@ -240,6 +243,7 @@ def test_a_worker_killed_in_a_fit_changes_nothing(turn, address, stalling):
     assert found.n_rows == 33_000
 
 
+@pytest.mark.slow
 def test_a_worker_killed_while_it_scores_loses_no_row(address, stalling, model, tmp_path):
     files, expect_kill = stalling
     expect_kill(turn=-1)
@@ -258,6 +262,7 @@ def run(*arguments):
     return done
 
 
+@pytest.mark.slow
 def test_the_command_runs_on_a_cluster_that_runs_elsewhere(address, tables, tmp_path, monkeypatch):
     monkeypatch.chdir(tables.parent)
     tables = Path(tables.name)  # named relative to a folder that is not that of the workers
@@ -277,6 +282,7 @@ def test_the_command_runs_on_a_cluster_that_runs_elsewhere(address, tables, tmp_
     assert said[0] == said[1]
 
 
+@pytest.mark.slow
 def test_files_that_workers_cannot_read_are_a_sentence(address, tables, model, tmp_path):
     mvset.save(model, tmp_path / "model.mvset")
     damaged = tmp_path / "damaged.parquet"
@@ -297,6 +303,7 @@ def _die(_):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_workers_that_die_again_and_again_are_a_sentence(address):
     said = "^Workers of the cluster died again and again, .*: give them more memory"
     with pytest.raises(ClusterError, match=said), cluster(address):
@@ -331,6 +338,7 @@ def test_without_a_cluster_nothing_is_sent():
         assert cluster_map() is None
 
 
+@pytest.mark.slow
 def test_threads_are_those_of_this_machine_whatever_the_cluster_has(address):
     from distributed import Client
 
@@ -369,6 +377,7 @@ except OSError as error:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_nothing_behind(tables, model, tmp_path):
     mvset.save(model, tmp_path / "model.mvset")
 

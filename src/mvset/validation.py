@@ -66,7 +66,7 @@ def check_extent(X: NDArray[np.float64]) -> None:
         raise ValueError(
             f"All {len(X)} rows of X are equal: a single point has no volume and no bandwidth. Check the data."
         )
-    narrowest, widest = extent[extent > 0].min(), extent.max()
+    narrowest, widest = extent[extent > 0].min(), np.fmax.reduce(extent)
     if not (narrowest > 1e-140 and widest < 1e140):
         raise ValueError(
             f"The columns of X range over {narrowest:.3g} to {widest:.3g}: rescale them, e.g. with StandardScaler."

@@ -91,7 +91,7 @@ def test_stronger_promises_cost_volume():
             0.95,
             "with confidence=0.95: that takes 59 rows reserved for calibration and some to fit, 117 in all",
         ),
-        ("conformal", 4, 0.5, "that takes 1 rows reserved for calibration and some to fit, 6 in all"),
+        ("conformal", 4, 0.5, "that takes 1 row reserved for calibration and some to fit, 6 in all"),
     ],
 )
 def test_too_few_rows_say_how_many_suffice(mode, n, mass, said):

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -115,4 +116,8 @@ def test_an_endless_query_can_be_stopped(plant, sign, code, said):
 
 def _has_open(process, path):
     """Whether a process has opened a file."""
-    return any(each.resolve() == path.resolve() for each in Path(f"/proc/{process.pid}/fd").glob("*"))
+    for each in Path(f"/proc/{process.pid}/fd").glob("*"):
+        with suppress(FileNotFoundError):  # it may have closed another one meanwhile
+            if each.resolve() == path.resolve():
+                return True
+    return False
