@@ -13,7 +13,7 @@ import pytest
 
 from .test_watch import SHIFTS, arrive, arrive_all, remembered, results
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Forks.")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="Forks.")]
 
 WATCH = [
     "score",

@@ -169,6 +169,7 @@ def test_detect_may_flag_nothing(conformal):
     assert found.threshold == 0.0
 
 
+@pytest.mark.slow
 def test_band_holds_the_true_masses_and_widens_with_confidence(model):
     band = model.mass_band()
     truth = np.array([np.mean(model.predict(FRESH, mass=mass) == 1) for mass in band.masses])

@@ -66,6 +66,7 @@ def test_there_are_many(ugly_files):
     assert len({name for case in ugly_files[1] for name in case.files}) > 100
 
 
+@pytest.mark.slow
 def test_tables_come_through_standard_input_and_pipes(ugly_files, tmp_path):
     folder, cases = ugly_files
     for case in (each for each in cases if each.stdin):

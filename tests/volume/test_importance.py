@@ -35,6 +35,7 @@ def test_closed_forms(name, d, largest_error):
         assert abs(volume.log_value - truth) <= 4 * error
 
 
+@pytest.mark.slow
 def test_standard_errors_are_calibrated():
     """120 estimates in 4 to 12 dimensions: their errors in units of the standard error are standard normal."""
     z = []
