@@ -39,3 +39,15 @@ def split_model(moons):
 @pytest.fixture(scope="session")
 def conformal_model(moons):
     return MinimumVolumeSet(sigma=0.3, splits=5, calibration="conformal", random_state=0).fit(moons)
+
+
+@pytest.fixture
+def quick_fits(monkeypatch):
+    """What is read is tested here, not what is fitted to it."""
+    fit = MinimumVolumeSet.fit
+
+    def quick(self, X, y=None, **parameters):
+        quickly = {"splits": 2, "sigma": 1.0, "nu": 0.4, "metric": "standard", "n_volume_points": 100}
+        return fit(self.set_params(**quickly), X, y, **parameters)
+
+    monkeypatch.setattr(MinimumVolumeSet, "fit", quick)

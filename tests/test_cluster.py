@@ -352,6 +352,7 @@ def test_threads_are_those_of_this_machine_whatever_the_cluster_has(address):
     assert len(names) == 3
 
 
+@pytest.mark.slow
 def test_a_disk_without_space_for_a_stream_is_a_sentence(tmp_path):
     script = """
 import resource, numpy as np, pyarrow as pa

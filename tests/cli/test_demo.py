@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 COMMAND = str(Path(sys.executable).parent / "mvset")
 README = Path(__file__).parents[2] / "README.md"
 
@@ -27,6 +29,7 @@ def test_the_demo_prints_what_the_readme_shows(tmp_path):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_step_that_fails_ends_the_demo(mvset, tmp_path, monkeypatch):
     (tmp_path / "demo-output" / "model.mvset").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)

@@ -49,6 +49,7 @@ def fit(mvset, *options, table="t.csv", out="m"):
 # ---------------------------------------------------------------- time
 
 
+@pytest.mark.usefixtures("quick_fits")
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 @pytest.mark.parametrize("kind", ["timestamp", "text", "number", "date"])
 def test_rows_are_put_in_the_order_of_time(mvset, kind, suffix):

@@ -44,6 +44,7 @@ def test_from_raw_files_to_the_page(mvset, files, tmp_path):
     assert first["share"] > 0.7
 
 
+@pytest.mark.slow
 def test_one_command_writes_the_page(mvset, files, tmp_path):
     page = tmp_path / "page.html"
     command = ("--train", str(files / "normal.csv"), str(files / "faulty.csv"), "--time", "time", "--missing", "impute")

@@ -28,6 +28,7 @@ def run(*arguments, **options):
     return done
 
 
+@pytest.mark.slow
 def test_csv_from_fit_to_score(folder):
     done = run("fit", "normal.csv", "--exclude", "id", "--out", "new.mvset")
     assert (done.returncode, done.stderr) == (0, "")
@@ -39,6 +40,7 @@ def test_csv_from_fit_to_score(folder):
     assert len((folder / "scores.csv").read_text().splitlines()) == 201
 
 
+@pytest.mark.slow
 def test_parquet_to_json_through_a_pipe(folder):
     table = pa.csv.read_csv("today.csv").select(["pressure", "flow"])
     pa.parquet.write_table(table, "today.parquet")
@@ -82,6 +84,7 @@ def test_a_closed_pipe_is_not_an_error_message(folder):
     assert process.returncode == 1
 
 
+@pytest.mark.slow
 def test_characters_outside_the_terminal_encoding(folder):
     pa.csv.write_csv(pa.csv.read_csv("today.csv").rename_columns(["größe", "flow", "pressure"]), "größen.csv")
     inherited = {name: os.environ[name] for name in os.environ if name not in ("LC_ALL", "LANG", "PYTHONIOENCODING")}

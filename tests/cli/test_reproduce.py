@@ -54,6 +54,7 @@ def test_writes_rows_figures_and_page(run, tmp_path, monkeypatch):
     assert "boston: 0 of 2 tasks to compute; 2 computed already" in again.stderr
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_finished_rows_and_the_next_run_continues(run, tmp_path, monkeypatch):
     rows = tmp_path / "boston.csv"
     arguments = [*COMMAND, "boston", "--out", str(tmp_path), "--jobs", "2"]  # 50 tasks: no hurry to interrupt it

@@ -81,6 +81,7 @@ def test_the_offset_is_that_of_the_rows_held_out():
         assert np.mean(model.predict(held_out, mass) == 1) == pytest.approx(mass, abs=0.011)
 
 
+@pytest.mark.slow
 def test_the_true_family_has_the_smallest_sets():
     """A mixture of two Gaussians is what the rows come from; the forest's sets of the same mass are larger."""
     volumes = {name: CalibratedSet(clone(DETECTORS[name]), random_state=0).fit(X).volume_ for name in ("gmm", "forest")}
@@ -128,6 +129,7 @@ def test_volumes_that_the_points_miss_warn_here():
     assert caught[0].filename == __file__
 
 
+@pytest.mark.slow
 def test_a_noisy_detector_holds_its_mass():
     """Ten trees each: the quantiles of single forests would hold 0.97 of new rows, those of means 0.955."""
     rng = np.random.default_rng(0)

@@ -24,6 +24,7 @@ TINY = {
     "boston": Plan([{}], 2),
     "nested": Plan([{}], 1),
 }
+LONG = {"samples", "dimension", "moons"}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -62,7 +63,9 @@ def test_quick_tasks_are_some_of_the_full_ones(name):
     assert all(task in full for task in quick)
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in EXPERIMENTS]
+)
 def test_rows_findings_and_figure(name, rows_of):
     rows, experiment = rows_of(name), EXPERIMENTS[name]
     tasks = {tuple(row[key] for key in TINY[name].tasks()[0]) for row in rows}
@@ -92,6 +95,7 @@ def test_sigma_shows_ours_below(rows_of):
     assert max(better) > 1.1
 
 
+@pytest.mark.slow
 def test_samples_has_every_method_at_every_size(rows_of):
     rows = rows_of("samples")
     for n in (100, 500):
@@ -105,6 +109,7 @@ def test_outliers_mislead_the_one_class_svm(rows_of):
     assert column(rows, "difference", method="ours").max() < 0.5 * column(rows, "difference", method="ocsvm").min()
 
 
+@pytest.mark.slow
 def test_dimension_has_the_error_of_the_cube(rows_of):
     rows = rows_of("dimension")
     assert distinct(rows, "d") == [2.0, 5.0]
@@ -120,6 +125,7 @@ def test_dimension_has_the_error_of_the_cube(rows_of):
     assert row["standard_error"] < 0.5 * row["cube_error"]
 
 
+@pytest.mark.slow
 def test_moons_choice_is_the_least_area(rows_of):
     rows = rows_of("moons")
     least = where(rows, choice=areas.LEAST_AREA)[0]

@@ -66,6 +66,7 @@ def test_another_readme_is_not_overwritten(tmp_path):
     assert (tmp_path / "README.md").read_text() == "# My project\n"
 
 
+@pytest.mark.slow
 def test_rows_of_an_unfinished_full_run_are_not_shown(folder, tmp_path, monkeypatch):
     """Page and figure show the largest plan that is complete."""
     boston = EXPERIMENTS["boston"]

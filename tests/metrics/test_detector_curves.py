@@ -90,9 +90,11 @@ def test_same_seed_same_curve():
     np.testing.assert_array_equal(first.upper, second.upper)
 
 
-@pytest.mark.parametrize(("search", "d"), [(GridSearchCV, 4), (HalvingGridSearchCV, 2)])
-def test_model_selection_without_labels(search, d):
-    X = paper_mixture(d).sample(300, random_state=0)
+@pytest.mark.parametrize(
+    ("search", "n", "d"), [(GridSearchCV, 300, 4), (partial(HalvingGridSearchCV, random_state=0), 900, 2)]
+)
+def test_model_selection_without_labels(search, n, d):
+    X = paper_mixture(d).sample(n, random_state=0)
     grid = {"bandwidth": [0.05, 0.5, 5.0]}
     found = search(KernelDensity(), grid, scoring=partial(mass_volume_scorer, n_points=1000), cv=3).fit(X)
     assert found.best_params_ == {"bandwidth": 0.5}

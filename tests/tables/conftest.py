@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from mvset import MinimumVolumeSet
-
 
 def _server_programs():
     """The folder of initdb and pg_ctl: Debian does not put it on the PATH."""
@@ -48,15 +46,3 @@ def postgresql():
             run("pg_ctl", "-m", "immediate", "stop")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-@pytest.fixture
-def quick_fits(monkeypatch):
-    """What is read is tested here, not what is fitted to it."""
-    fit = MinimumVolumeSet.fit
-
-    def quick(self, X, y=None, **parameters):
-        quickly = {"splits": 2, "sigma": 1.0, "nu": 0.4, "metric": "standard", "n_volume_points": 100}
-        return fit(self.set_params(**quickly), X, y, **parameters)
-
-    monkeypatch.setattr(MinimumVolumeSet, "fit", quick)

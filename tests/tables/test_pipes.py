@@ -62,7 +62,11 @@ class Waiting:
     ("sign", "cases"),
     [
         (signal.SIGINT, {"silent writer": ("pipe", b"x,y\n"), "standard input": ("-", None)}),
-        (signal.SIGTERM, {"no writer": ("pipe", None), "standard input": ("/dev/stdin", None)}),
+        pytest.param(
+            signal.SIGTERM,
+            {"no writer": ("pipe", None), "standard input": ("/dev/stdin", None)},
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_command_that_waits_for_a_table_can_be_stopped(sign, cases, tmp_path):

@@ -228,7 +228,9 @@ def test_a_password_is_not_stored(plant, tmp_path, monkeypatch):
         assert b"s3cret" not in path.read_bytes() + stored
 
 
-@pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("sign", "code"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)]
+)
 def test_a_long_query_can_be_stopped(plant, execute, sign, code, tmp_path):
     command = [COMMAND, "fit", plant, "--query", "SELECT 1.0 AS x FROM pg_sleep(30)", "--out", str(tmp_path / "m")]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -99,7 +99,11 @@ def test_a_folder_is_no_database(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("sign", "code", "said"), [(signal.SIGINT, 130, "Stopped. Nothing was written.\n"), (signal.SIGTERM, 143, "")]
+    ("sign", "code", "said"),
+    [
+        (signal.SIGTERM, 143, ""),
+        pytest.param(signal.SIGINT, 130, "Stopped. Nothing was written.\n", marks=pytest.mark.slow),
+    ],
 )
 def test_an_endless_query_can_be_stopped(plant, sign, code, said):
     command = [COMMAND, "fit", str(plant), "--query", ENDLESS, "--out", str(plant.parent / "m")]
