@@ -57,7 +57,11 @@ def test_parquet_to_json_through_a_pipe(folder):
 
 @pytest.mark.parametrize(
     ("sign", "code", "said"),
-    [(signal.SIGINT, 130, "Stopped. Nothing was written.\n"), (signal.SIGTERM, 143, ""), (signal.SIGKILL, -9, "")],
+    [
+        (signal.SIGINT, 130, "Stopped. Nothing was written.\n"),
+        pytest.param(signal.SIGTERM, 143, "", marks=pytest.mark.slow),
+        pytest.param(signal.SIGKILL, -9, "", marks=pytest.mark.slow),
+    ],
 )
 def test_an_interrupted_run_keeps_the_old_output(folder, sign, code, said):
     rows = np.tile([40.0, 41.0], 4_000_000)  # repetitive: a small file, and work for a while

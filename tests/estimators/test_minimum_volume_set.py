@@ -31,7 +31,7 @@ def fitted(request):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # eight dimensions, few hits; hopeless bandwidths
-@pytest.mark.parametrize("n_splits", [1, 3])
+@pytest.mark.parametrize("n_splits", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_areas_agree_with_a_plain_scikit_learn_loop(n_splits, table):
     """Same splits, same points, every bandwidth, the hopelessly narrow ones included."""
     sigmas = np.geomspace(0.01, 10, 13)

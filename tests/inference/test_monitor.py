@@ -48,6 +48,7 @@ def test_the_bet_is_a_likelihood_ratio():
     assert total == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_false_alarms_over_time():
     rng = np.random.default_rng(4)
     alarms = 0
@@ -99,6 +100,7 @@ def test_p_values_of_exchangeable_rows_are_uniform_and_independent(reserved):
     assert abs(np.corrcoef(firsts, seconds)[0, 1]) < 4 / np.sqrt(4000)
 
 
+@pytest.mark.slow
 def test_false_alarms_over_time_with_more_batches_than_bets(monkeypatch):
     monkeypatch.setattr("mvset.inference.monitor._MAX_BETS", 8)
     rng = np.random.default_rng(7)
