@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-all test-oldest fuzz audit lint bench reproduce clean
+.PHONY: demo test test-all test-oldest fuzz audit lint bench wheel reproduce clean
 
 # The environment is made once and again when the requirements change.
 .venv/.ready: pyproject.toml
@@ -47,19 +47,16 @@ audit: .venv/.ready
 	-$(BIN)/python -m pip install --quiet pip-audit
 	$(BIN)/python tools/audit.py
 
+# Ours beside the peers, one table, file and picture for each question: `make bench ARGS=--quick` takes ten minutes.
 bench: .venv/.ready
-	$(BIN)/python benchmarks/realised_mass.py
-	$(BIN)/python benchmarks/ablation.py
-	$(BIN)/python benchmarks/volume_estimators.py
-	$(BIN)/python benchmarks/bandwidth_choice.py
-	$(BIN)/python benchmarks/agreement.py
-	$(BIN)/python benchmarks/two_moons.py
-	$(BIN)/python benchmarks/single_solve.py
-	$(BIN)/python benchmarks/scoring.py
-	$(BIN)/python benchmarks/resources.py
-	$(BIN)/python benchmarks/score_table.py
-	$(BIN)/python benchmarks/drift_alarms.py
+	-$(BIN)/python -m pip install --quiet '.[bench]'
+	$(BIN)/python benchmarks/run.py $(ARGS)
+
+# The source distribution and the wheel, and the wheel tried in empty environments.
+wheel: .venv/.ready
+	$(BIN)/python -m pip install --quiet build uv
+	$(BIN)/python tools/wheel.py
 
 clean:
-	rm -rf .venv .venv-oldest demo-output .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-oldest demo-output bench-output dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests -name '*.nb[ic]' -delete
