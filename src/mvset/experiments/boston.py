@@ -12,7 +12,7 @@ from mvset.experiments.areas import AT_PAPER, LEAST_AREA, LIBRARY, N_SPLITS, are
 from mvset.experiments.methods import fixed
 from mvset.experiments.plan import Config, Plan, Row, Task
 from mvset.experiments.rows import computed_rows
-from mvset.experiments.style import border, extent_of, label, new_figure, styled
+from mvset.experiments.style import WIDTH, border, extent_of, label, letter_panels, new_figure, styled
 from mvset.experiments.summary import Finding, column
 from mvset.plotting import palette
 
@@ -75,7 +75,7 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
 @styled
 def plot(rows: Sequence[Row]) -> Any:
     """Draw the area against the bandwidth, and the two sets."""
-    figure, (left, right) = new_figure(10.5, 4.2, 2, width_ratios=(1, 1.15))
+    figure, (left, right) = new_figure(WIDTH, 4.0, 2)
     draw_areas(left, rows, PAPER_SIGMA)
     left.set(xlim=(0, 2))
     left.set_title(f"{len(column(rows, 'sigma', choice=LEAST_AREA))} draws of the splits, the first bold")
@@ -91,4 +91,5 @@ def plot(rows: Sequence[Row]) -> Any:
         label(right, text, (extent[1], extent[3]), colour, shift=(-6, -12 - 14 * line))
     right.set(xlim=extent[:2], ylim=extent[2:], xlabel="rooms per dwelling", ylabel="% lower status")
     right.set_title(f"The sets at the paper's σ = {PAPER_SIGMA}, nested")
+    letter_panels(left, right)
     return figure

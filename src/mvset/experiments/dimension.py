@@ -12,7 +12,7 @@ from mvset.estimators.minimum_volume_set import MinimumVolumeSet
 from mvset.experiments.methods import MASS, distances, plug_in, selected, true_mixture
 from mvset.experiments.plan import Config, Plan, Row, Task
 from mvset.experiments.rows import computed_rows
-from mvset.experiments.style import curve, label, new_figure, styled
+from mvset.experiments.style import curve, label, letter_panels, new_figure, styled
 from mvset.experiments.summary import Finding, Interval, column, distinct, everywhere, interval
 from mvset.plotting import palette
 
@@ -116,10 +116,10 @@ def numbers(rows: Sequence[Row]) -> list[list[str]]:
 @styled
 def plot(rows: Sequence[Row]) -> Any:
     """Draw the distance against the dimension, and below it the standard error of one distance."""
-    figure, (upper, lower) = new_figure(6.6, 5.6, n_rows=2, height_ratios=(2.4, 1), sharex=True)
+    figure, (upper, lower) = new_figure(7.4, 5.6, n_rows=2, height_ratios=(2.4, 1), sharex=True)
     dimensions = distinct(rows, "d")
     third = len(dimensions) // 3
-    positions: dict[str, Any] = {"plug-in": (third, (8, -12)), "ours": (-1, (-4, 14)), "shipped": (-1, (-4, -14))}
+    positions: dict[str, Any] = {"plug-in": (third, (8, -12)), "ours": (-1, (24, 5)), "shipped": (-1, (24, -5))}
     for method, (name, colour, linestyle) in METHODS.items():
         intervals = _curve(rows, method)
         curve(upper, dimensions, intervals, colour, linestyle=linestyle, marker="o")
@@ -127,19 +127,17 @@ def plot(rows: Sequence[Row]) -> Any:
         label(upper, name, (dimensions[index], intervals[index].mean), colour, shift=shift)
     upper.axvspan(8.5, dimensions[-1] + 1, color=palette.FAINT, alpha=0.12, linewidth=0)
     label(upper, "beyond the paper", (8.7, 0.03), palette.FAINT, shift=(1, 0))
-    upper.set(ylim=(0, 1.1), ylabel="symmetric difference / true volume")
+    upper.set(xlim=(1.2, dimensions[-1] + 1), ylim=(0, 1.1), ylabel="symmetric difference / true volume")
     n = _curve(rows, "ours")[0].n
     upper.set_title(f"n = {N_ROWS}, " + (f"mean of {n} samples, 95 % intervals" if n > 1 else "one sample"))
-    middle = len(dimensions) // 2
     for name, text, colour, linestyle in (
         ("standard_error", "as measured here", palette.OURS, "-"),
-        ("cube_error", "10 000 points in the cube", palette.FAINT, "--"),
+        ("cube_error", "10 000 points\nin the cube", palette.FAINT, "--"),
     ):
         means = [each.mean for each in _curve(rows, "ours", name)]
         lower.plot(dimensions, means, color=colour, linestyle=linestyle, marker="o", markersize=3.5)
-        label(
-            lower, text, (dimensions[middle], means[middle]), colour, shift=(-8, 9) if name == "cube_error" else (8, 9)
-        )
-    lower.set(yscale="log", xlabel="columns d", ylabel="standard error\nof one distance")
+        label(lower, text, (dimensions[-1], means[-1]), colour, shift=(24, 0))
+    lower.set(yscale="log", xlabel="columns d", title="Standard error of one distance")
     lower.set_xticks(dimensions, [f"{d:.0f}" for d in dimensions])
+    letter_panels(upper, lower)
     return figure

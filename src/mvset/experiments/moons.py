@@ -12,7 +12,7 @@ from mvset.experiments.areas import LEAST_AREA, LIBRARY, N_SPLITS, area_rows, dr
 from mvset.experiments.methods import fixed
 from mvset.experiments.plan import Config, Plan, Row, Task
 from mvset.experiments.rows import computed_rows
-from mvset.experiments.style import border, extent_of, label, new_figure, plane, styled
+from mvset.experiments.style import WIDTH, border, extent_of, letter_panels, margin_label, new_figure, plane, styled
 from mvset.experiments.summary import Finding, column, distinct, interval, where
 from mvset.plotting import palette
 
@@ -103,11 +103,11 @@ def numbers(rows: Sequence[Row]) -> list[list[str]]:
 @styled
 def plot(rows: Sequence[Row]) -> Any:
     """Draw the area against the bandwidth, the set, and bandwidth and mass against the noise."""
-    figure, axes = new_figure(10.5, 6.6, 2, n_rows=2, width_ratios=(1, 1.15))
+    figure, axes = new_figure(WIDTH, 6.4, 2, n_rows=2)
     noise = _closest(rows)
     shown = where(rows, noise=noise)
     draw_areas(axes[0, 0], shown, PAPER_SIGMA)
-    axes[0, 0].set_title(f"noise {noise:g}, {len(distinct(shown, 'repetition'))} draws, the first bold")
+    axes[0, 0].set_title(f"Noise {noise:g}, {len(distinct(shown, 'repetition'))} draws, the first bold")
 
     X = two_moons(N_ROWS, noise=noise, random_state=0)
     row = where(shown, choice=LEAST_AREA, repetition=0)[0]
@@ -118,11 +118,12 @@ def plot(rows: Sequence[Row]) -> Any:
     axes[0, 1].scatter(*X[outside].T, s=10, color=palette.HIGHLIGHT, marker="x", linewidths=0.8)
     border(axes[0, 1], model.decision_function, 0.0, extent, colors=palette.OURS, linewidths=2)
     plane(axes[0, 1], extent)
-    axes[0, 1].set_title(f"The set of mass 0.95; {row['mass_95']:.3f} of the rows are inside")
+    axes[0, 1].set_title(f"Mass 0.95: {row['mass_95']:.3f} of the rows are inside")
 
-    _against_noise(axes[1, 0], rows, "sigma", PAPER_SIGMA, "σ of the least area")
-    _against_noise(axes[1, 1], rows, "mass_95", PAPER_MASS, "empirical mass of the set")
+    _against_noise(axes[1, 0], rows, "sigma", PAPER_SIGMA, "Bandwidth of the least area")
+    _against_noise(axes[1, 1], rows, "mass_95", PAPER_MASS, "Empirical mass of the set")
     axes[1, 1].set_ylim(0.945, 0.975)
+    letter_panels(*axes.flat)
     return figure
 
 
@@ -135,5 +136,6 @@ def _against_noise(axes: Any, rows: Sequence[Row], name: str, paper: float, titl
         axes.scatter(noise + np.asarray(spread), some, s=8, color=palette.OURS_LIGHT, linewidths=0)
     axes.plot(noises, [some.mean() for some in values], color=palette.OURS)
     axes.axhline(paper, color=palette.TRUTH, linestyle="--", linewidth=1)
-    label(axes, f"paper: {paper}", (noises[0], paper), palette.TRUTH, shift=(2, 7))
-    axes.set(xlabel="noise of the moons", ylabel=title, xticks=noises)
+    margin_label(axes, f"paper:\n{paper}", paper, palette.TRUTH)
+    axes.set(xlabel="noise of the moons", xticks=noises)
+    axes.set_title(title)

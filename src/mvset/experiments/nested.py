@@ -11,7 +11,19 @@ from numpy.typing import NDArray
 from mvset.experiments.methods import Set, differences, fixed, inside, one_class_svm, true_mixture
 from mvset.experiments.plan import Config, Plan, Row, Task
 from mvset.experiments.rows import computed_rows
-from mvset.experiments.style import bandwidth_axis, border, curve, extent_of, label, new_figure, plane, styled
+from mvset.experiments.style import (
+    WIDTH,
+    bandwidth_axis,
+    border,
+    curve,
+    extent_of,
+    label,
+    letter_panels,
+    margin_label,
+    new_figure,
+    plane,
+    styled,
+)
 from mvset.experiments.summary import Finding, Interval, column, distinct, interval, where
 from mvset.plotting import palette
 from mvset.volume.box import draw_box_sample
@@ -129,13 +141,13 @@ def numbers(rows: Sequence[Row]) -> list[list[str]]:
 @styled
 def plot(rows: Sequence[Row]) -> Any:
     """Draw an example that is not nested, and both shares against the bandwidth."""
-    figure, (left, middle, right) = new_figure(10.5, 3.8, 3, width_ratios=(1, 1, 1))
+    figure, (left, middle, right) = new_figure(WIDTH, 3.4, 3, width_ratios=(1.15, 1, 1))
     _example(left, rows)
     sigmas = _sigmas(rows)
     tuned = column(rows, "share_outside", method=TUNED)
     panels = (
-        (middle, "samples that are not nested", [shares > 0 for shares in _shares(rows, "ocsvm")], tuned > 0),
-        (right, "volume outside / volume", _shares(rows, "ocsvm"), tuned),
+        (middle, "Samples not nested", [shares > 0 for shares in _shares(rows, "ocsvm")], tuned > 0),
+        (right, "Volume outside / volume", _shares(rows, "ocsvm"), tuned),
     )
     for axes, title, shares, at_best in panels:
         intervals: list[Interval] = [interval(np.asarray(some, dtype=np.float64)) for some in shares]
@@ -143,13 +155,14 @@ def plot(rows: Sequence[Row]) -> Any:
         axes.plot(sigmas, np.zeros(len(sigmas)), color=palette.OURS)
         mean = float(np.mean(at_best))
         axes.axhline(mean, color=palette.ONE_CLASS_SVM, linewidth=1)
-        label(axes, f"OCSVM, each at its best σ: {mean:.2g}", (sigmas[-1], mean), palette.ONE_CLASS_SVM, shift=(-2, 7))
-        label(axes, "ours: 0", (sigmas[0], 0.0), palette.OURS, shift=(4, 8))
+        margin_label(axes, f"best σ\nof each:\n{mean:.2g}", mean, palette.ONE_CLASS_SVM, shift=16)
+        margin_label(axes, "ours: 0", 0.0, palette.OURS, shift=-3)
         bandwidth_axis(axes, sigmas)
         axes.set_ylim(0, None)
         axes.set_title(title)
     means = [float(np.mean(shares)) for shares in _shares(rows, "ocsvm")]
-    label(right, "OCSVM, the same σ", (sigmas[6], means[6]), palette.ONE_CLASS_SVM, shift=(8, 4))
+    label(right, "OCSVM,\nthe same σ", (sigmas[6], means[6]), palette.ONE_CLASS_SVM, shift=(8, 8))
+    letter_panels(left, middle, right)
     return figure
 
 
@@ -166,9 +179,9 @@ def _example(axes: Any, rows: Sequence[Row]) -> None:
     axes.contourf(x, y, stray, levels=[0.5, 1.5], colors=palette.TRUTH)
     border(axes, smaller.decision_function, 0.0, extent, colors=palette.ONE_CLASS_SVM_LIGHT, linewidths=1.6)
     border(axes, larger.decision_function, 0.0, extent, colors=palette.ONE_CLASS_SVM, linewidths=1.6)
-    corner = (extent[1], extent[2])
-    label(axes, "ν = 0.1", corner, palette.ONE_CLASS_SVM_LIGHT, shift=(-4, 36))
-    label(axes, "ν = 0.05", corner, palette.ONE_CLASS_SVM, shift=(-4, 22))
-    label(axes, "in the first only", corner, palette.TRUTH, shift=(-4, 8))
+    corner = (extent[0], extent[3])
+    label(axes, "ν = 0.1", corner, palette.ONE_CLASS_SVM_LIGHT, shift=(4, -8))
+    label(axes, "ν = 0.05", corner, palette.ONE_CLASS_SVM, shift=(4, -21))
+    label(axes, "in the first only", corner, palette.TRUTH, shift=(4, -34))
     plane(axes, extent)
-    axes.set_title(f"Two OCSVMs, σ = {sigma:.2f}: not nested")
+    axes.set_title(f"Two OCSVMs, σ = {sigma:.2f}")

@@ -13,7 +13,7 @@ from mvset.estimators.one_class_svm import OneClassSVM
 from mvset.experiments.methods import MASS, true_mixture
 from mvset.experiments.plan import Config, Plan, Row, Task
 from mvset.experiments.rows import computed_rows
-from mvset.experiments.style import TRUE_SET, border, extent_of, label, new_figure, plane, styled
+from mvset.experiments.style import TRUE_SET, border, extent_of, margin_label, new_figure, plane, styled
 from mvset.experiments.summary import Finding, column
 from mvset.plotting import palette
 from mvset.svm.expansion import KernelExpansion
@@ -91,7 +91,7 @@ def plot(rows: Sequence[Row]) -> Any:
     """Draw the set, the level sets and the support vectors."""
     X, weights, solution, offset = _solution(rows)
     extent = extent_of(X, 0.12)
-    figure, axes = new_figure(5.2, 4.8)
+    figure, axes = new_figure(6.9, 4.6)
     offsets = offset * np.array([0.01, 0.04, 0.12, 0.3, 0.6])
     border(axes, solution, offsets, extent, colors=palette.INK, linewidths=0.7)
     support = weights > 0
@@ -100,14 +100,15 @@ def plot(rows: Sequence[Row]) -> Any:
     border(axes, solution, offset, extent, colors=palette.OURS, linewidths=2.2)
     mixture = true_mixture()
     border(axes, mixture.log_density, mixture.log_threshold(MASS), extent, **TRUE_SET)
-    right = extent[1] - 0.4
-    for height, text, colour in (
-        (2.6, "the set at ν = 0.4", palette.OURS),
-        (2.0, "support vectors", palette.ONE_CLASS_SVM),
-        (1.4, "level sets of the solution", palette.INK),
-        (0.8, "true set of mass 0.95, dashed", palette.TRUTH),
+    for line, (text, colour) in enumerate(
+        (
+            ("the set at ν = 0.4", palette.OURS),
+            ("support vectors", palette.ONE_CLASS_SVM),
+            ("level sets of the solution", palette.INK),
+            ("dashed: true set, mass 0.95", palette.TRUTH),
+        )
     ):
-        label(axes, text, (right, extent[2] + height), colour, shift=(-1, 0))
+        margin_label(axes, text, extent[3], colour, shift=-14 - 16 * line)
     plane(axes, extent)
     axes.set_title("The set is too small, its level sets follow the tail")
     return figure

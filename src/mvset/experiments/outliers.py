@@ -11,7 +11,7 @@ from mvset.estimators.minimum_volume_set import MinimumVolumeSet
 from mvset.experiments.methods import MASS, distances, fixed, one_class_svm, selected, true_mixture
 from mvset.experiments.plan import Config, Plan, Row, Task
 from mvset.experiments.rows import computed_rows
-from mvset.experiments.style import TRUE_SET, band, border, label, new_figure, plane, styled
+from mvset.experiments.style import TRUE_SET, WIDTH, band, border, letter_panels, new_figure, plane, styled
 from mvset.experiments.summary import Finding, column, interval, where
 from mvset.plotting import palette
 
@@ -70,7 +70,7 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
 @styled
 def plot(rows: Sequence[Row]) -> Any:
     """Draw the set of each method for the first sample, and the distances for all samples."""
-    figure, (left, middle, right) = new_figure(10.5, 3.7, 3, width_ratios=(1, 1, 0.8))
+    figure, (left, middle, right) = new_figure(WIDTH, 3.4, 3, width_ratios=(1, 1, 1.05))
     mixture = true_mixture(outlier_share=SHARE)
     X, outlier = mixture.sample(N_ROWS, random_state=0, return_outliers=True)
     extent = (-2.6, 12.6, -2.6, 12.6)
@@ -85,8 +85,9 @@ def plot(rows: Sequence[Row]) -> Any:
         border(axes, model.decision_function, 0.0, extent, colors=colour, linewidths=2)
         plane(axes, extent)
         axes.set_title(f"{name.split(',')[0]}, σ = {sigma:.2f}: {row['difference']:.3f}")
-    label(left, "true set, dashed; outliers, crosses", (extent[1], extent[2]), palette.TRUTH, shift=(-4, 8))
+        axes.set_xlabel("dashed: the true set; crosses: outliers")
     _strips(right, rows)
+    letter_panels(left, middle, right)
     return figure
 
 
@@ -104,6 +105,6 @@ def _strips(axes: Any, rows: Sequence[Row]) -> None:
     axes.set(xlim=(-0.5, 2.5), ylim=(0, None), ylabel="symmetric difference / true volume")
     axes.set_xticks(range(len(names)), names)
     for tick, (_, colour) in zip(axes.get_xticklabels(), METHODS.values(), strict=True):
-        tick.set(color=colour, fontsize=7.5)
+        tick.set(color=colour, fontsize=8)
     axes.tick_params(axis="x", length=0)
     axes.set_title(f"{len(values)} samples and their mean")

@@ -12,12 +12,15 @@ from mvset.experiments.plan import Config, Plan, Row, Task
 from mvset.experiments.rows import computed_rows
 from mvset.experiments.style import (
     TRUE_SET,
+    WIDTH,
     band,
     bandwidth_axis,
     border,
     curve,
     extent_of,
     label,
+    letter_panels,
+    margin_label,
     new_figure,
     plane,
     styled,
@@ -110,15 +113,15 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
 @styled
 def plot(rows: Sequence[Row]) -> Any:
     """Draw the distance against the bandwidth, and the best set of each method for the first sample."""
-    figure, (left, middle, right) = new_figure(10.5, 3.8, 3, width_ratios=(1.25, 1, 1))
+    figure, (left, middle, right) = new_figure(WIDTH, 3.5, 3, width_ratios=(1.25, 1, 1))
     sigmas, curves = distinct(rows, "sigma"), _curves(rows)
     best, better = _better(rows)
     band(left, sigmas, [best] * len(sigmas), palette.ONE_CLASS_SVM)
     curve(left, sigmas, curves["ocsvm"], palette.ONE_CLASS_SVM, linestyle="--")
     curve(left, sigmas, curves["ours"], palette.OURS)
     label(left, "OCSVM, ν = 0.05", (sigmas[7], curves["ocsvm"][7].mean), palette.ONE_CLASS_SVM, shift=(10, 6))
-    label(left, "OCSVM's best", (sigmas[0], best.mean), palette.ONE_CLASS_SVM, shift=(1, 0))
-    label(left, "ours, B = 10", (sigmas[2], curves["ours"][2].mean), palette.OURS, shift=(1, 14))
+    margin_label(left, "OCSVM's\nbest", best.mean, palette.ONE_CLASS_SVM)
+    label(left, "ours, B = 10", (sigmas[0], curves["ours"][0].mean), palette.OURS, shift=(1, -12))
     if better:
         left.plot([better[0], better[-1]], [0.035, 0.035], color=palette.OURS, linewidth=5, solid_capstyle="butt")
         text = f"ours below it: σ from {better[0]:.2f} to {better[-1]:.2f}"
@@ -133,7 +136,7 @@ def plot(rows: Sequence[Row]) -> Any:
     mixture = true_mixture()
     X = mixture.sample(N_ROWS, random_state=0)
     extent = extent_of(X)
-    for axes, method, name in ((middle, "ocsvm", "OCSVM"), (right, "ours", "ours")):
+    for axes, method, name in ((middle, "ocsvm", "OCSVM"), (right, "ours", "Ours")):
         least = min(where(rows, method=method, repetition=0), key=lambda row: row["difference"])
         sigma = float(least["sigma"])
         model = one_class_svm(X, sigma) if method == "ocsvm" else fixed(X, sigma, N_SPLITS, 0)
@@ -141,6 +144,6 @@ def plot(rows: Sequence[Row]) -> Any:
         border(axes, mixture.log_density, mixture.log_threshold(MASS), extent, **TRUE_SET)
         border(axes, model.decision_function, 0.0, extent, colors=METHODS[method], linewidths=2)
         plane(axes, extent)
-        axes.set_title(f"First sample, {name}, best σ = {sigma:.2f}: {least['difference']:.3f}")
-    label(middle, "true set, dashed", (extent[1], extent[2]), palette.TRUTH, shift=(-4, 8))
+        axes.set(title=f"{name}, best σ = {sigma:.2f}: {least['difference']:.3f}", xlabel="dashed: the true set")
+    letter_panels(left, middle, right)
     return figure

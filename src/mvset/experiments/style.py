@@ -1,4 +1,7 @@
-"""Style of the figures: readable in print, with direct labels, the true set dashed as in the paper."""
+"""Style of the figures: readable in print, with direct labels, the true set dashed as in the paper.
+
+Figures are at most WIDTH inches wide: a page shows all of them without scaling, so that type has one size.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +32,7 @@ _RC: Any = {
     "lines.linewidth": 1.8,
     "svg.hashsalt": "mvset",  # reproducible files
 }
+WIDTH = 9.3
 TRUE_SET: dict[str, Any] = {"colors": palette.TRUTH, "linestyles": "dashed", "linewidths": 1.3}
 
 
@@ -86,6 +90,18 @@ def label(axes: Any, text: str, at: tuple[float, float], colour: str, *, shift: 
     halo = [withStroke(linewidth=2.5, foreground="white")]
     where: dict[str, Any] = {"xytext": shift, "textcoords": "offset points", "annotation_clip": False}
     axes.annotate(text, at, **where, color=colour, ha=align, va="center", path_effects=halo)
+
+
+def margin_label(axes: Any, text: str, height: float, colour: str, *, shift: float = 0.0) -> None:
+    """Label a horizontal line in the margin on its right, where nothing is drawn; `shift` is upwards, in points."""
+    where: dict[str, Any] = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points"}
+    axes.annotate(text, (1.0, height), xytext=(5, shift), **where, color=colour, ha="left", va="center")
+
+
+def letter_panels(*panels: Any) -> None:
+    """Put a bold letter in front of the title of every panel: a, b, c."""
+    for letter, axes in zip("abcdefgh", panels, strict=False):
+        axes.set_title(f"$\\mathbf{{{letter}}}$   {axes.get_title(loc='left')}")
 
 
 def bandwidth_axis(axes: Any, sigmas: Sequence[float]) -> None:
