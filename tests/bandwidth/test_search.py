@@ -10,6 +10,7 @@ from mvset import MinimumVolumeSet
 from mvset.bandwidth.curves import mass_grid
 from mvset.bandwidth.grid import bandwidth_grid
 from mvset.bandwidth.search import BandwidthSearch
+from mvset.calibration.aggregation import aggregate
 from mvset.calibration.splits import random_splits
 from mvset.datasets import paper_mixture, two_moons
 from mvset.svm.dual import Solver
@@ -184,6 +185,18 @@ def test_a_search_in_a_metric_is_the_search_of_the_mapped_rows(metric):
     for a, b in zip(here.candidates, there.candidates, strict=True):
         np.testing.assert_array_equal(a.offsets, b.offsets)
         np.testing.assert_allclose(a.function(X), b.function(here.metrics[0](X)), rtol=1e-5)
+
+
+def test_only_the_bandwidth_chosen_is_solved_to_the_full_tolerance():
+    X = two_moons(500, random_state=0)
+    search = searched(X, (), np.array([0.05, 0.1, 0.2]))
+    assert any(dual.gap > 1e-3 for candidate in search.candidates for dual in candidate.duals)
+    duals = search.solve_splits(search.splits, [])
+    assert all(dual.gap < 1e-3 for dual in duals)
+    alone = searched(X, (), np.array([search.best.sigma]))
+    assert alone.solve_splits(alone.splits, []) is alone.best.duals
+    ours, theirs = (aggregate(X, some, np.ones(5), search.best.sigma)(X) for some in (duals, alone.best.duals))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-3)
 
 
 @pytest.fixture

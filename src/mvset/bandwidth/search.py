@@ -44,6 +44,9 @@ _PILOT_SHARE = 0.1  # share of the points in a first sample, which tells for whi
 SUBSET_SIZE = 5  # columns: the largest number at which the volumes of sets of any shape are measured well
 _WIDE = 1.1  # in units of the global scale of the rows: a little beyond the first grid
 _SCORED_ROWS = 3000  # held out by a split that trains on a small sample
+# Candidates are solved to this multiple of the tolerance, which moves their volumes by less than a ten-thousandth. Most
+# steps of the solver are at narrow bandwidths, and most of them near the end. The one chosen is solved on to the end.
+_RANKING_TOLERANCE = 10.0
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Candidate:
     kernels from zero.
     """
 
-    nu: float
+    solver: Solver
     function: KernelExpansion | MetricExpansion
     offsets: Array
     split_offsets: Array  # by split
@@ -65,6 +68,11 @@ class Candidate:
     def sigma(self) -> float:
         """The bandwidth."""
         return self.function.sigma
+
+    @property
+    def nu(self) -> float:
+        """The ν it was solved with."""
+        return self.solver.nu
 
     def largest_set(self, run: Map) -> Membership:
         """Which points lie in the set of the largest mass, of those that are not all of space."""
@@ -198,7 +206,7 @@ class BandwidthSearch:
         gram = None
         duals: Sequence[Dual | None] = [None] * len(self.splits)
         trains, held_out = [split.train for split in self.splits], [split.held_out for split in self.splits]
-        solver = replace(self.solver, nu=nu)
+        solver = replace(self.solver, nu=nu, tol=self._tolerance(len(sigmas)))
         for sigma in report_progress(np.sort(sigmas)[::-1].tolist(), self.verbose):
             if self.training_samples_are_small:
                 none = [None] * len(trains)
@@ -212,7 +220,7 @@ class BandwidthSearch:
             function = aggregate(self.X, duals, weights, sigma, self.metrics, precision="single")
             self.candidates.append(
                 Candidate(
-                    nu,
+                    solver,
                     function,
                     self._offsets(function, scores, by_split),
                     by_split,
@@ -223,6 +231,11 @@ class BandwidthSearch:
             if stop_at_failure and self._last_fails():
                 break  # narrower ones fail the condition on ν all the more
         self.candidates.sort(key=lambda candidate: candidate.sigma)
+
+    def _tolerance(self, n_sigmas: int) -> float:
+        """The tolerance of candidates that are only compared, or the full one of a single bandwidth."""
+        only_one = n_sigmas == 1 and not self.extensible and not self.candidates
+        return self.solver.tol if only_one else _RANKING_TOLERANCE * self.solver.tol
 
     def _offsets(self, function: ScoreFunction, scores: Sequence[Array], by_split: Array) -> Array:
         """Offsets of the aggregated set.
@@ -249,26 +262,23 @@ class BandwidthSearch:
         return [Metric.fitted(self.metric, self.X[split.train], deviations, self.layout) for split in splits]
 
     def solve_splits(self, splits: Sequence[Split], metrics: Sequence[Metric]) -> list[Dual]:
-        """Solve splits at the bandwidth chosen, each in its own metric if there are any.
+        """Solve splits at the bandwidth chosen to the full tolerance, each in its own metric if there are any.
 
-        The first splits are those of the search.
+        The first splits are those of the search, and start from its solutions.
         """
-        solved, sigma, solver = self.best.duals, self.best.sigma, replace(self.solver, nu=self.best.nu)
+        sigma, solver = self.best.sigma, replace(self.solver, nu=self.best.nu)
         trains, held_out = [split.train for split in splits], [_scored(split, len(self.X)).held_out for split in splits]
+        starts: list[Dual | None] = [*self.best.duals, *[None] * (len(splits) - len(self.best.duals))]
         if metrics and metrics is not self.metrics:
-            starts = [*solved, *[None] * (len(splits) - len(solved))]
             duals = solve_in_metrics(self.X, trains, metrics, sigma, solver, starts, self.run, held_out)
-            return [dual.compact() for dual in duals]
-        further = trains[len(solved) :]
-        if not further:
-            return solved
-        if self.training_samples_are_small:
-            none = [None] * len(further)
-            scored = held_out[len(solved) :]
-            apart = solve_in_metrics(self.mapped, further, none, sigma, solver, none, self.run, scored)
-            return solved + [dual.compact() for dual in apart]
-        gram = gaussian_gram(self.mapped, sigma, self.run)
-        return solved + [dual.compact() for dual in solve_duals(gram, further, solver, run=self.run)]
+        elif solver == self.best.solver and len(splits) == len(self.best.duals):
+            return self.best.duals
+        elif self.training_samples_are_small:
+            none = [None] * len(trains)
+            duals = solve_in_metrics(self.mapped, trains, none, sigma, solver, starts, self.run, held_out)
+        else:
+            duals = solve_duals(gaussian_gram(self.mapped, sigma, self.run), trains, solver, starts, self.run)
+        return [dual.compact() for dual in duals]
 
     def measure(self) -> None:
         """Measure the sets of all candidates on common points, and choose.

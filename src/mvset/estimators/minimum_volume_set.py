@@ -167,7 +167,8 @@ class MinimumVolumeSet(InferenceEstimator):
     n_volume_points : int, default=10_000
         Number of these points. "auto" takes fewer in more than a hundred columns, where volumes cannot be measured.
     tol : float, default=1e-3
-        Tolerance of the solver on the optimality conditions, on the scale of scikit-learn's ``OneClassSVM``.
+        Tolerance of the solver on the optimality conditions, on the scale of scikit-learn's ``OneClassSVM``. Bandwidths
+        that are only compared are solved to ten times this tolerance.
     max_iter : int, default=-1
         Limit on the solver's iterations, for each split and bandwidth. -1 means no limit short of ten million.
     n_jobs : int or None, default=None
