@@ -17,8 +17,9 @@ from mvset.summaries.survey import ScoredRows, Survey
 from mvset.tables.reading import TableReader
 from mvset.tables.scoring import score_table
 from mvset.tables.spooling import remove_spooled
+from mvset.tables.versions import Version
 from mvset.watch.alarm_command import AlarmCommand
-from mvset.watch.arrivals import Arrivals, Version
+from mvset.watch.arrivals import Arrivals
 from mvset.watch.drift_alarm import DriftAlarm
 from mvset.watch.state import JudgedFile, WatchState
 
