@@ -19,4 +19,7 @@ def main() -> None:
             _signal.signal(number, _exit_at_once)
     from mvset.cli import load_app
 
-    load_app()()
+    try:
+        load_app()()
+    except OSError as error:  # help that is printed to a full disk; `exit_on_error` deals with all others
+        raise SystemExit(f"Standard output: {error.strerror or error}.") from None

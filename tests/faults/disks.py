@@ -60,7 +60,7 @@ def _prepared(rng: random.Random, folder: Path, names: list[str] = NAMES) -> tup
 def _limited(rng: random.Random, folder: Path) -> str:
     """A limit on the size of files, which pyarrow's writing meets as well: `ulimit -f`."""
     command, had_old = _prepared(rng, folder)
-    limit = int(10 ** rng.uniform(1, 5.7))
+    limit = int(10 ** rng.uniform(2.5, 5.7))  # more than the sentence on stderr has
     executable = rng.random() < 0.1
 
     def prepare() -> None:
@@ -162,14 +162,9 @@ def _full_folder(rng: random.Random, folder: Path) -> str:
 def _printed(rng: random.Random, folder: Path) -> str:
     """Standard output is a full disk."""
     stage.furnish(folder, "model.mvset", "today.csv")
-    arguments = rng.choice(
-        [
-            ("score", "model.mvset", "today.csv", "--jobs", "1"),
-            ("info", "model.mvset"),
-            ("score", "model.mvset", "today.csv", "--json"),
-        ]
-    )
-    run = stage.run(arguments, folder, stdout="/dev/full", executable=rng.random() < 0.5)
+    score = ("score", "model.mvset", "today.csv", "--jobs", "1")
+    arguments = rng.choice([score, (*score, "--json"), ("info", "model.mvset"), ("--help",), ("reproduce",)])
+    run = stage.run(arguments, folder, stdout="/dev/full", executable=True)
     assert run.code == 1, (run.code, run.said)
     stage.check_quiet(run)
     stage.check_tidy(folder)

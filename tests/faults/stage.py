@@ -308,6 +308,7 @@ def _be_the_command(
             code = 98
         finally:
             sys.setprofile(None)
+            sys.stderr.flush()
             os._exit(code or 0)
 
 

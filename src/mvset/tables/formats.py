@@ -12,7 +12,6 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet
 
+from mvset.cached import cached_property
 from mvset.row_stream import consecutive
 from mvset.tables.dialect import ANY_SPACE, Dialect, Given, comment_mark, guess
 from mvset.tables.errors import TableError, exclude_option, quoted

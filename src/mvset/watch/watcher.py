@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -16,14 +15,13 @@ from mvset.estimators.model_parts import ModelParts
 from mvset.summaries.survey import ScoredRows, Survey
 from mvset.tables.reading import TableReader
 from mvset.tables.scoring import score_table
-from mvset.tables.spooling import remove_spooled
+from mvset.tables.spooling import DISK_ERRORS, remove_spooled
 from mvset.tables.versions import Version
 from mvset.watch.alarm_command import AlarmCommand
 from mvset.watch.arrivals import Arrivals
 from mvset.watch.drift_alarm import DriftAlarm
 from mvset.watch.state import JudgedFile, WatchState
 
-_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # it is full, or cannot be written
 _PAUSE = (0.05, 1.0)  # seconds between two looks at the folder, at least and at most
 
 
@@ -163,7 +161,7 @@ class Watcher:
             score_table(reader, survey, out=results, only_outside=self._output.only_outside)
         except OSError as error:
             named = Path(str(error.filename))
-            if error.errno in _DISK or named == results:  # not the fault of the table
+            if error.errno in DISK_ERRORS or named == results:  # not the fault of the table
                 raise
             raise _Unreadable(f"{path} cannot be read: {error.strerror or error}.") from None
         except MemoryError:
