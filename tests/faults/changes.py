@@ -48,10 +48,7 @@ def run_case(seed: int, folder: Path) -> str:
     stage.furnish(folder, "model.mvset", f"today{ending}")
     out = folder / out_name
     changed = folder / ("model.mvset" if command == "score" and rng.random() < 0.25 else f"today{ending}")
-    other = (
-        stage.originals()
-        / f"other{'' if changed.suffix == '.mvset' else ending}{'.mvset' if changed.suffix == '.mvset' else ''}"
-    )
+    other = stage.original(f"other{'.mvset' if changed.suffix == '.mvset' else ending}")
     way = rng.choice(WAYS)
     shutil.copy(other, folder / ".other")
     whole = changed.read_bytes()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import random
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,7 @@ def _command(rng: random.Random, folder: Path, kind: str) -> str:
 
         def on_terminal() -> None:
             os.dup2(terminal, 2)
+            sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
             prepare()
 
         run = stage.start(command.arguments, folder, prepare=on_terminal)

@@ -90,8 +90,8 @@ COMMANDS: dict[str, tuple[float, Command]] = {
     **{f"score {table}": (1, _score(table, ".csv")) for table in (".xlsx", ".json", ".parquet", ".db")},
     "report": (2, Command(REPORT, ("model.mvset", "today.csv"), "out.html", _html)),
     "export": (2, Command(EXPORT, ("model.mvset",), "out.onnx", _onnx)),
-    "demo": (1, Command(("demo", "--out", "out"), (), "out", _demo)),
-    "reproduce": (1, Command(REPRODUCE, (), "out", _rows)),
+    "demo": (0.5, Command(("demo", "--out", "out"), (), "out", _demo)),
+    "reproduce": (0.7, Command(REPRODUCE, (), "out", _rows)),
 }
 
 
@@ -116,7 +116,7 @@ def run_case(seed: int, folder: Path) -> str:
     """Send a signal, or two, to a command."""
     rng = random.Random(f"signals {seed}")
     name = stage.choose(rng, {name: weight for name, (weight, _) in COMMANDS.items()})
-    how = stage.choose(rng, {"at a call": 6, "at a call of writing": 9, "at a time": 4, "executable": 1.6})
+    how = stage.choose(rng, {"at a call": 6, "at a call of writing": 9, "at a time": 4, "executable": 4})
     return disturb(name, how, rng, folder)
 
 

@@ -24,6 +24,7 @@ import traceback
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -45,6 +46,7 @@ RESULTS = (".csv", ".parquet", ".feather", ".ndjson")
 N_ROWS = 3000  # of the tables to score
 PATIENCE = 60.0  # seconds, for a machine that is busy
 TEMPORARY = "tmp"
+FIT = MinimumVolumeSet.fit
 # What commands say besides errors: how far they are, and what they have guessed.
 _REMARKS = ("Note: ", "Wrote ", "boston: ")
 
@@ -95,19 +97,25 @@ def write(table: pa.Table, path: Path) -> None:
 
 
 @cache
-def originals() -> Path:
-    """A folder with a model, another model, and two tables in every format; made once by this process."""
-    folder = Path(tempfile.mkdtemp(prefix="faults-"))
-    maker = os.getpid()
+def _folder() -> Path:
+    """A folder for files that are made once by this process."""
+    folder, maker = Path(tempfile.mkdtemp(prefix="faults-")), os.getpid()
     atexit.register(lambda: os.getpid() == maker and shutil.rmtree(folder, ignore_errors=True))
-    write(readings(300, seed=0), folder / "normal.csv")
-    for name, table in {"today": readings(N_ROWS, 1), "other": readings(N_ROWS, 2, shift=0.3)}.items():
-        for ending in ENDINGS:
-            write(table, folder / f"{name}{ending}")
-    rows = pa.csv.read_csv(folder / "normal.csv").select(["flow", "pressure"]).to_pandas()
-    for name, sigma in {"model": 1.0, "other": 0.5}.items():
-        mvset.save(quick(sigma).fit(rows), folder / f"{name}.mvset")
     return folder
+
+
+@cache
+def original(name: str) -> Path:
+    """One of two models, the table of their fit, or one of two other tables in any format."""
+    path = _folder() / name
+    stem, _, ending = name.partition(".")
+    if ending == "mvset":
+        rows = pa.csv.read_csv(original("normal.csv")).select(["flow", "pressure"]).to_pandas()
+        mvset.save(FIT(quick({"model": 1.0, "other": 0.5}[stem]), rows), path)
+    else:
+        tables = {"normal": (300, 0), "today": (N_ROWS, 1), "other": (N_ROWS, 2, 0.3)}
+        write(readings(*tables[stem]), path)
+    return path
 
 
 def quick(sigma: float = 1.0) -> MinimumVolumeSet:
@@ -117,46 +125,33 @@ def quick(sigma: float = 1.0) -> MinimumVolumeSet:
     )
 
 
-def warm_up() -> None:
+def warm_up(*, everything: bool = True) -> None:
     """Import and compile all that forks need, and make fits quick: what is fitted is not the matter here."""
     warnings.simplefilter("ignore")
-    os.environ["MVSET_TRACEBACK"] = ""
-    fit = MinimumVolumeSet.fit
+    os.environ.pop("MVSET_TRACEBACK", None)
 
     def quickly(self: MinimumVolumeSet, X: Any, y: Any = None, **parameters: Any) -> MinimumVolumeSet:
         chosen = {"splits": 2, "sigma": 1.0, "nu": 0.4, "metric": "standard", "n_volume_points": 100, "n_jobs": 1}
-        return fit(self.set_params(**chosen), X, y, **parameters)
+        return FIT(self.set_params(**chosen), X, y, **parameters)
 
-    originals()
     MinimumVolumeSet.fit = quickly
-    with tempfile.TemporaryDirectory() as folder:
-        for arguments in (
-            ["fit", "normal.csv", "--exclude", "id", "--out", "new.mvset"],
-            ["score", "model.mvset", "today.csv", "--out", "scores.csv", "--jobs", "1"],
-            ["score", "model.mvset", "today.xlsx", "--jobs", "1"],
-            ["report", "model.mvset", "today.csv", "--out", "report.html"],
-            ["export", "model.mvset", "--onnx", "model.onnx"],
-        ):
-            _warm(arguments, Path(folder))
-    import mvset.experiments.catalogue
-    import mvset.watch.watcher  # noqa: F401
+    _warm("fit", original("normal.csv"), "--exclude", "id", "--out", _folder() / "out.mvset")
+    _warm("score", original("model.mvset"), original("today.csv"), "--out", _folder() / "out.csv", "--jobs", 1)
+    import mvset.watch.watcher
+
+    if everything:
+        _warm("score", original("model.mvset"), original("today.xlsx"), "--jobs", 1)
+        _warm("report", original("model.mvset"), original("today.csv"), "--out", _folder() / "out.html")
+        _warm("export", original("model.mvset"), "--onnx", _folder() / "out.onnx")
+        import mvset.experiments.catalogue  # noqa: F401
 
 
-def _warm(arguments: Sequence[str], folder: Path) -> None:
+def _warm(*arguments: Any) -> None:
     """Run a command in this process."""
     from mvset.cli.app import app
 
-    before = Path.cwd()
-    for path in originals().iterdir():
-        shutil.copy(path, folder)
-    os.chdir(folder)
-    stdout, sys.stdout = sys.stdout, open(os.devnull, "w")  # noqa: SIM115
-    try:
-        app(list(arguments), standalone_mode=False)
-    finally:
-        sys.stdout.close()
-        sys.stdout = stdout
-        os.chdir(before)
+    with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
+        app([str(argument) for argument in arguments], standalone_mode=False)
 
 
 def furnish(folder: Path, *names: str) -> None:
@@ -164,7 +159,7 @@ def furnish(folder: Path, *names: str) -> None:
     (folder / TEMPORARY).mkdir(exist_ok=True)
     hour_ago = time.time() - 3600
     for name in names:
-        shutil.copy(originals() / name, folder)
+        shutil.copy(original(name), folder)
         os.utime(folder / name, (hour_ago, hour_ago))
 
 
@@ -446,7 +441,7 @@ def scores(path: Path) -> Any:
 def answers(path: Path) -> bytes:
     """What a model file answers."""
     model = mvset.load(path)
-    rows = pa.csv.read_csv(originals() / "normal.csv").select(["flow", "pressure"]).to_pandas()
+    rows = pa.csv.read_csv(original("normal.csv")).select(["flow", "pressure"]).to_pandas()
     return bytes(model.score_samples(rows).tobytes())
 
 

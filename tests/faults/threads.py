@@ -25,7 +25,6 @@ from faults.stage import Moment
 
 ROWS = np.random.default_rng(0).normal(size=(400, 3))
 NEW = np.random.default_rng(1).normal(size=(3000, 3))
-_FIT = stage.MinimumVolumeSet.fit
 
 
 def warm_up() -> None:
@@ -34,7 +33,7 @@ def warm_up() -> None:
 
 
 def _fitted(n_jobs: int = 1, sigma: float = 1.0) -> Any:
-    return _FIT(stage.quick(sigma).set_params(n_jobs=n_jobs), ROWS)
+    return stage.FIT(stage.quick(sigma).set_params(n_jobs=n_jobs), ROWS)
 
 
 def _answers(model: Any) -> bytes:
@@ -166,7 +165,7 @@ def _interrupted(rng: random.Random, folder: Path) -> str:
     stopped = False
     try:
         moment()
-        _FIT(model, ROWS)
+        stage.FIT(model, ROWS)
     except KeyboardInterrupt:
         stopped = True
     finally:
@@ -179,7 +178,7 @@ def _interrupted(rng: random.Random, folder: Path) -> str:
         assert found in ([old, new] if was_fitted else [None, new]), "a model that is half fitted"
     else:
         assert found == new
-    assert _answers(_FIT(model, ROWS)) == new
+    assert _answers(stage.FIT(model, ROWS)) == new
     return f"{'fitted before' if was_fitted else 'new'}, {'stopped' if stopped else 'finished'}"
 
 

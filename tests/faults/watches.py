@@ -67,7 +67,7 @@ def run_case(seed: int, folder: Path) -> str:
         signs = rng.choices(list(CODES), (4, 4, 2, 5))
         if rng.random() < 0.3 and signs != [signal.SIGKILL]:
             signs += rng.choices(list(CODES), (4, 3, 1, 0))
-        how = stage.choose(rng, {"call": 8, "time": 2, "executable": 0.4})
+        how = stage.choose(rng, {"call": 8, "time": 2, "executable": 0.6})
         if how == "call":
             run = stage.start(_watch(ending), folder, prepare=Moment(_sender(signs, rng), rng.randrange(n)))
         else:

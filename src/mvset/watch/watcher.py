@@ -71,9 +71,11 @@ class Watcher:
         arrivals: Arrivals,
         output: OutputOptions,
         command: AlarmCommand | None,
+        stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         self._model, self._mass, self._open_table = model, mass, open_table
         self._state, self._arrivals, self._output, self._command = state, arrivals, output, command
+        self._stopping = stopping  # whether a signal has come, which a library may have made an error of the table
         self._grouped = getattr(model.estimator, "by_column_", None) is not None
         self._drift = DriftAlarm(model.sets, mass, grouped=self._grouped)
         if state.drift is not None:
@@ -113,6 +115,8 @@ class Watcher:
         try:
             survey, reader = self._score(path, results)
         except _Unreadable as error:
+            if self._stopping():
+                raise
             if Version.of(path) == version:
                 self._state.add_unreadable(name, version, str(error))
                 yield Said(str(error))
