@@ -57,7 +57,12 @@ def test_parquet_to_json_through_a_pipe(folder):
 
 @pytest.mark.parametrize(
     ("sign", "code", "said"),
-    [(signal.SIGINT, 130, "Stopped. Nothing was written.\n"), (signal.SIGTERM, 143, ""), (signal.SIGKILL, -9, "")],
+    [
+        (signal.SIGINT, 130, "Stopped. Nothing was written.\n"),
+        (signal.SIGTERM, 143, ""),
+        pytest.param(signal.SIGHUP, 129, "", marks=pytest.mark.slow),
+        (signal.SIGKILL, -9, ""),
+    ],
 )
 def test_an_interrupted_run_keeps_the_old_output(folder, sign, code, said):
     rows = np.tile([40.0, 41.0], 4_000_000)  # repetitive: a small file, and work for a while
@@ -82,6 +87,13 @@ def test_a_closed_pipe_is_not_an_error_message(folder):
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Needs /dev/full.")
+def test_help_to_a_full_disk_is_one_sentence(tmp_path):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([COMMAND, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "Standard output: No space left on device.\n")
 
 
 @pytest.mark.slow

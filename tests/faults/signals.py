@@ -117,6 +117,8 @@ def run_case(seed: int, folder: Path) -> str:
     rng = random.Random(f"signals {seed}")
     name = stage.choose(rng, {name: weight for name, (weight, _) in COMMANDS.items()})
     how = stage.choose(rng, {"at a call": 6, "at a call of writing": 9, "at a time": 4, "executable": 4})
+    if how == "executable":  # without long fits: it takes seconds to start
+        name = rng.choice([name for name in COMMANDS if name.startswith(("score", "export"))])
     return disturb(name, how, rng, folder)
 
 
@@ -168,8 +170,7 @@ def disturb(name: str, how: str, rng: random.Random, folder: Path) -> str:
     elif had_old and out.read_bytes() == OLD.encode():
         assert run.code != 0
     elif had_old or out.exists():
-        # The executable makes fits that are not quick.
-        assert command.content(out) == new or (run.executable and name == "fit")
+        assert command.content(out) == new
     else:
         assert run.code != 0
     if killed or rng.random() < 0.2:

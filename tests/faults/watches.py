@@ -24,7 +24,7 @@ TOLD = "sh -c 'echo $MVSET_ALARM >> told'"
 
 def warm_up() -> None:
     """Import everything, and make the files."""
-    stage.warm_up()
+    stage.warm_up(everything=False)
 
 
 def _watch(ending: str) -> tuple[str, ...]:

@@ -46,6 +46,8 @@ def exit_on_error(*user_errors: type[Exception], on_interrupt: str) -> Iterator[
     except KeyboardInterrupt:
         _exit(f"Stopped. {on_interrupt}", INTERRUPTED)
     except Exception as error:
+        if isinstance(error, typer.Exit):  # of a command within this one, which has said why
+            raise
         if interrupts.seen:  # and converted by a library
             if interrupts.code == INTERRUPTED:
                 _exit(f"Stopped. {on_interrupt}", INTERRUPTED)
@@ -72,7 +74,7 @@ def _exit_by(error: Exception, user_errors: tuple[type[Exception], ...]) -> None
         _exit("There is not enough memory for this.", FAILED)
     if isinstance(error, user_errors):
         _exit(in_options(str(error)), FAILED)
-    if isinstance(error, typer.Exit | typer.BadParameter) or os.environ.get("MVSET_TRACEBACK"):
+    if isinstance(error, typer.BadParameter) or os.environ.get("MVSET_TRACEBACK"):
         raise error
     _exit(f"This is a bug in mvset: {error!r}. Set MVSET_TRACEBACK=1 to see the traceback.", FAILED)
 
