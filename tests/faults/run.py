@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import tempfile
 import time
 from pathlib import Path
+from unittest.mock import patch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -28,8 +30,9 @@ NO_LIMIT = 1 << 24  # megabytes
 
 
 def run_kind(kind: str, seeds: range, max_failures: int = 20) -> Report:
-    """Run the cases of a kind."""
-    return run(f"faults.{kind}", seeds, seconds=SECONDS, megabytes=NO_LIMIT, max_failures=max_failures)
+    """Run the cases of a kind, in a temporary folder: their process is killed when all are done."""
+    with tempfile.TemporaryDirectory(prefix="faults-") as folder, patch.dict(os.environ, TMPDIR=folder):
+        return run(f"faults.{kind}", seeds, seconds=SECONDS, megabytes=NO_LIMIT, max_failures=max_failures)
 
 
 def main() -> int:

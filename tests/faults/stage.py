@@ -98,10 +98,8 @@ def write(table: pa.Table, path: Path) -> None:
 
 @cache
 def _folder() -> Path:
-    """A folder for files that are made once by this process."""
-    folder, maker = Path(tempfile.mkdtemp(prefix="faults-")), os.getpid()
-    atexit.register(lambda: os.getpid() == maker and shutil.rmtree(folder, ignore_errors=True))
-    return folder
+    """A folder for files that are made once by this process, in that of faults.run."""
+    return Path(tempfile.mkdtemp())
 
 
 @cache
