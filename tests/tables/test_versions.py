@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import zipfile
 
 import openpyxl
@@ -109,3 +110,15 @@ def test_a_table_that_is_gone_is_said_to_be_so(tmp_path):
     path.unlink()
     with pytest.raises(FileNotFoundError):
         list(reader.batches())
+
+
+def test_a_worker_may_have_a_copy_of_the_table(tmp_path):
+    path = tmp_path / "t.parquet"
+    write(path)
+    sent = pickle.dumps(TableReader(table_files([str(path)]), ["x"]).parts())
+    os.utime(path, (2e9, 2e9))
+    (part,) = pickle.loads(sent)
+    assert sum(len(batch.rows) for batch in part.batches()) == 3
+    append(path)
+    with pytest.raises(TableError, match=CHANGED):
+        list(part.batches())

@@ -70,6 +70,10 @@ class TableFile:
         if self.version is None:
             object.__setattr__(self, "version", Version.of(self.path))
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Sent to a worker, which may have a copy of the file with another time.
+        self.__dict__.update(state, version=Version.of(state["path"]))
+
     @property
     def label(self) -> str:
         """What messages call the file."""
