@@ -147,6 +147,7 @@ def disturb(name: str, how: str, rng: random.Random, folder: Path) -> str:
         run = stage.start(command.arguments, folder, prepare=Moment(first, after, "atomic_write" if writing else ""))
     else:
         run = stage.start(command.arguments, folder, executable=how == "executable")
+        run.wait_for_handlers()
         if rng.random() < 0.6:
             run.wait_until(lambda: any(path.name.endswith(".partial") for path in folder.rglob(".*")))
             time.sleep(rng.uniform(0.0, 0.02))
@@ -159,7 +160,7 @@ def disturb(name: str, how: str, rng: random.Random, folder: Path) -> str:
     stage.check_no_process(run)
     stage.check_quiet(run)
     expected = {0, *(CODES[sign] for sign in signs)}
-    if run.executable:  # before its first line and after its last one, a process of Python knows no handlers
+    if run.executable:  # after its last line, a process of Python knows no handlers
         expected |= {-sign for sign in signs}
     assert run.code in expected, (run.code, signs, run.said)
     killed = run.code < 0

@@ -212,6 +212,18 @@ class Run:
         assert self.code is not None
         return self.code
 
+    def wait_for_handlers(self) -> None:
+        """Wait until it has begun: a signal before that ends any process."""
+        self.wait_until(lambda: self._caught() & 1 << (signal.SIGHUP - 1) != 0)
+
+    def _caught(self) -> int:
+        """The signals that have handlers, one bit each."""
+        try:
+            status = Path(f"/proc/{self.pid}/status").read_text()
+        except OSError:  # it has ended
+            return 0
+        return next((int(line.split()[1], 16) for line in status.splitlines() if line.startswith("SigCgt:")), 0)
+
     def wait_until(self, holds: Callable[[], bool]) -> bool:
         """Wait until something holds, or the process has ended; whether it holds."""
         end = time.monotonic() + PATIENCE

@@ -72,6 +72,7 @@ def run_case(seed: int, folder: Path) -> str:
             run = stage.start(_watch(ending), folder, prepare=Moment(_sender(signs, rng), rng.randrange(n)))
         else:
             run = stage.start(_watch(ending), folder, executable=how == "executable")
+            run.wait_for_handlers()
             if rng.random() < 0.8:
                 run.wait_until((folder / "out" / "watch.sqlite").exists)
             time.sleep(rng.uniform(0.0, 0.3))
