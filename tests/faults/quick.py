@@ -23,7 +23,7 @@ def _seeded(kind: str, seed: int, _: random.Random, folder: Path) -> str:
 
 _WRITING = "at a call of writing"
 CASES: list[tuple[str, Case]] = [
-    *(("signals", partial(_signal, "fit", how)) for how in (_WRITING, _WRITING, _WRITING, "at a call", "at a time")),
+    *(("signals", partial(_signal, "fit", how)) for how in (_WRITING, _WRITING, _WRITING, "at a call", "at a call")),
     ("watches", partial(_seeded, "watches", 7)),
     *(("disks", way) for way in (disks._limited, disks._failing, disks._failing)),
     ("permissions", partial(_seeded, "permissions", 8)),

@@ -208,7 +208,7 @@ class Run:
                 time.sleep(0.5)
                 self.send(signal.SIGKILL)
                 raise AssertionError(f"The command did not end in {seconds:g} s.\n{self.said[-3000:]}")
-            time.sleep(0.001)
+            time.sleep(0.005)
         assert self.code is not None
         return self.code
 
