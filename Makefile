@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-all test-oldest fuzz audit lint bench wheel reproduce clean
+.PHONY: demo test test-all test-oldest fuzz faults audit lint bench wheel reproduce clean
 
 # The environment is made once and again when the requirements change.
 .venv/.ready: pyproject.toml
@@ -36,6 +36,10 @@ test-all: test
 # Files of others, damaged in thousands of ways: `make fuzz ARGS='--cases 20000 --seed 7'`.
 fuzz: .venv/.ready
 	$(BIN)/python tests/fuzz/run.py $(ARGS)
+
+# Signals, full disks, changing files, odd clocks and forks while it works: `make faults ARGS='--cases 500 --seed 0'`.
+faults: .venv/.ready
+	$(BIN)/python tests/faults/run.py $(ARGS)
 
 # The suite on the lowest versions of all requirements, for every Python that pyproject.toml names; ARGS are pytest's.
 test-oldest: .venv/.ready

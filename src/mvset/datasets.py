@@ -6,7 +6,6 @@ Imports `volume` and `validation`; imported by `experiments`, the benchmarks and
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from importlib.resources import files
 from typing import Any
 
@@ -16,6 +15,7 @@ from scipy.special import logsumexp
 from sklearn.datasets import make_moons
 from sklearn.utils import check_random_state
 
+from mvset.cached import cached_property
 from mvset.validation import checked_share
 from mvset.volume.measure import VolumeEstimate, VolumeSample, measure
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mvset.cached import cached_property
 from mvset.categories import Categories
 from mvset.column_layout import ColumnLayout
 from mvset.imputation import Imputation

@@ -9,6 +9,8 @@ import typer
 
 from mvset.cli.failures import exit_on_error
 from mvset.cli.interrupts import Interrupts
+from mvset.files.atomic import atomic_write
+from mvset.tables.spooling import spool_path
 
 
 def test_an_interrupt_that_a_library_converts_is_an_interrupt(capsys):
@@ -65,3 +67,95 @@ def test_a_background_job_keeps_ignoring_interrupts():
     finally:
         signal.signal(signal.SIGINT, before)
     assert not interrupts.seen
+
+
+@pytest.fixture
+def default_handlers():
+    """Handlers as in a new process: that of SIGTERM and SIGHUP would end this one."""
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, lambda *_: None) for number in numbers}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("default_handlers")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_other_signals_end_the_command_with_their_codes(number, code, capsys):
+    def convert():
+        try:
+            signal.raise_signal(number)
+        except SystemExit:
+            raise ImportError("numpy could not be imported") from None
+
+    with pytest.raises(SystemExit) as stopped, exit_on_error(on_interrupt="Nothing was written."):
+        signal.raise_signal(number)
+    assert stopped.value.code == code
+    with pytest.raises(typer.Exit) as converted, exit_on_error(on_interrupt="Nothing was written."):
+        convert()
+    assert converted.value.exit_code == code
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("default_handlers")
+def test_a_second_signal_does_not_stop_the_removal_of_files(tmp_path):
+    removed = []
+
+    def work():
+        try:
+            signal.raise_signal(signal.SIGINT)
+        finally:
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGTERM)
+            removed.append(True)
+
+    with pytest.raises(typer.Exit), exit_on_error(on_interrupt="Nothing was written."):
+        work()
+    assert removed == [True]
+
+
+def test_a_signal_between_the_lines_of_atomic_writing_leaves_no_file(tmp_path):
+    writing = atomic_write(tmp_path / "out.csv")  # kept, so that nothing is cleaned up with it
+
+    def work():
+        writing.__enter__().write_text("half")
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(typer.Exit), exit_on_error(on_interrupt="Nothing was written."):
+        work()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_spooled_tables_are_gone_when_a_command_ends():
+    with exit_on_error(on_interrupt="Nothing was written."):
+        path = spool_path(".csv")
+    assert not path.exists()
+
+
+def test_a_command_within_a_command_is_stopped_once(capsys):
+    def inner():
+        with exit_on_error(on_interrupt="Nothing was written."):
+            signal.raise_signal(signal.SIGINT)
+
+    def outer():
+        try:
+            inner()
+        finally:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(typer.Exit), exit_on_error(on_interrupt="Some was written."):
+        outer()
+    assert capsys.readouterr().err == "Stopped. Nothing was written.\n"
+
+
+def test_signals_that_are_held_back_are_raised_at_the_end():
+    done = []
+
+    def work():
+        with interrupts.held():
+            signal.raise_signal(signal.SIGINT)
+            done.append(True)
+
+    with pytest.raises(KeyboardInterrupt), Interrupts() as interrupts:
+        work()
+    assert done == [True]

@@ -60,6 +60,7 @@ def test_parquet_to_json_through_a_pipe(folder):
     [
         (signal.SIGINT, 130, "Stopped. Nothing was written.\n"),
         pytest.param(signal.SIGTERM, 143, "", marks=pytest.mark.slow),
+        pytest.param(signal.SIGHUP, 129, "", marks=pytest.mark.slow),
         pytest.param(signal.SIGKILL, -9, "", marks=pytest.mark.slow),
     ],
 )
@@ -86,6 +87,13 @@ def test_a_closed_pipe_is_not_an_error_message(folder):
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Needs /dev/full.")
+def test_help_to_a_full_disk_is_one_sentence(tmp_path):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([COMMAND, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "Standard output: No space left on device.\n")
 
 
 @pytest.mark.slow

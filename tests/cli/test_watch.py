@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import signal
 import sqlite3
 import sys
 from contextlib import closing
@@ -15,6 +16,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
+from mvset.cli import watch
 from mvset.tables import spooling
 from mvset.watch import watcher
 from mvset.watch.state import WatchState
@@ -362,3 +364,39 @@ def test_models_with_offsets_for_groups_and_other_options_of_score(mvset, folder
     mvset("score", "model.mvset", "incoming/3.parquet", "--only-outside", "--out", "expected.parquet")
     assert written.equals(pa.parquet.read_table("expected.parquet"))
     assert set(written["inside"].to_pylist()) == {False}
+
+
+@pytest.mark.parametrize("name", ["watch.sqlite", "watch.sqlite.lock"])
+def test_a_state_that_cannot_be_opened_is_refused(mvset, folder, name):
+    arrive("a.csv")
+    Path("judged", name).mkdir(parents=True)
+    done = mvset(*WATCH)
+    assert (done.exit_code, done.stderr) == (1, f"judged/{name}: unable to open database file.\n")
+
+
+def test_a_signal_that_a_library_makes_an_error_is_not_one_of_the_table(mvset, folder, monkeypatch):
+    def convert(*_, **__):
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise ImportError("a compiled module") from None
+
+    arrive("a.csv")
+    with monkeypatch.context() as patch:
+        patch.setattr(watcher, "score_table", convert)
+        assert mvset(*WATCH).exit_code == 130
+    assert mvset(*WATCH).stdout.startswith("a.csv: ")
+
+
+def test_a_model_that_changes_while_it_is_loaded_is_refused(mvset, folder, monkeypatch):
+    load = watch.load_fitted
+
+    def load_and_replace(path, jobs):
+        found = load(path, jobs)
+        path.write_bytes(path.read_bytes() + b"new")
+        return found
+
+    arrive("a.csv")
+    monkeypatch.setattr(watch, "load_fitted", load_and_replace)
+    done = mvset(*WATCH)
+    assert (done.exit_code, done.stderr) == (1, "model.mvset changed while it was read: start again.\n")

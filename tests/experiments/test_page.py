@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import os
 import re
 import shutil
 
@@ -10,6 +12,7 @@ from mvset.experiments.page import write_page
 from mvset.experiments.plan import Config
 from mvset.experiments.reproduce import plan_jobs, reproduce
 from mvset.experiments.rows import UnusableRowsError
+from mvset.experiments.style import new_figure, save
 
 
 @pytest.fixture(scope="module")
@@ -85,3 +88,18 @@ def test_rows_of_an_unfinished_full_run_are_not_shown(folder, tmp_path, monkeypa
     [job] = plan_jobs(["boston"], tmp_path, quick=True)
     reproduce(job, tmp_path, n_jobs=1, on_done=lambda: None)
     assert (tmp_path / "README.md").read_text(encoding="utf-8") == page
+
+
+def test_page_and_figures_are_written_as_a_whole(folder, tmp_path, monkeypatch):
+    shutil.copytree(folder, tmp_path / "out")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+
+    def fail(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "replace", fail)
+    figure, _ = new_figure(1.0, 1.0)
+    for write in (lambda: write_page(tmp_path / "out"), lambda: save(figure, tmp_path / "out" / "moons")):
+        with pytest.raises(OSError, match="No space left"):
+            write()
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import errno
 import os
 
 import pytest
 
-from mvset.files.atomic import atomic_write
+from mvset.files.atomic import atomic_write, remove_unfinished
 
 
 def test_the_whole_file_or_none(tmp_path):
@@ -56,3 +57,34 @@ def test_errors_name_the_file_that_the_caller_knows(tmp_path):
     with pytest.raises(FileNotFoundError) as error, atomic_write(tmp_path / "none" / "out.csv") as aside:
         aside.write_text("x")
     assert error.value.filename == str(tmp_path / "none" / "out.csv")
+
+
+def test_two_writers_of_one_process_number_do_not_share_a_temporary_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "getpid", lambda: 1)  # as in two containers; two threads have the same one anyway
+    with atomic_write(tmp_path / "out") as first, atomic_write(tmp_path / "out") as second:
+        assert first != second
+        first.write_text("first")
+        second.write_text("second")
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("out", "first")]
+
+
+def test_a_folder_that_is_lost_is_the_error_that_is_raised(tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), "the temporary file")
+
+    monkeypatch.setattr(type(tmp_path), "unlink", fail)
+    with pytest.raises(OSError, match="No space left") as error, atomic_write(tmp_path / "out"):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert error.value.filename == str(tmp_path / "out")
+
+
+def test_files_of_a_process_that_was_forked_are_its_own(tmp_path, monkeypatch):
+    writing = atomic_write(tmp_path / "out")
+    aside = writing.__enter__()
+    aside.write_text("half")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getpid", lambda: 1)
+        remove_unfinished()
+    assert aside.exists()
+    writing.__exit__(None, None, None)
+    assert (tmp_path / "out").read_text() == "half"

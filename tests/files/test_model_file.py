@@ -5,6 +5,7 @@ import json
 import os
 import pickle
 import sys
+import time
 import zipfile
 
 import joblib
@@ -324,3 +325,11 @@ def test_skops_is_optional(model, tmp_path, monkeypatch):
     with pytest.raises(ImportError, match="one more package"):
         mvset.load(tmp_path / "m")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_clock_that_is_wrong(path, model, tmp_path, monkeypatch):
+    monkeypatch.setattr(time, "time", lambda: 0.0)  # of a device without a battery
+    monkeypatch.setattr(time, "localtime", lambda *_: time.gmtime(0.0))
+    assert mvset.load(path).get_params() == model.get_params()
+    with pytest.raises(ValueError, match="The clock of this computer says 1970, a year that no model file can hold"):
+        mvset.save(model, tmp_path / "new.mvset")

@@ -8,7 +8,7 @@ A target is a module beside this one with two functions:
 
 A case depends on its seed only, so that a failure can be repeated. If a child crashes or takes too long, the case that
 it was at has failed, and another child goes on with the next one. To add a target, write its module and name it in
-TARGETS.
+TARGETS. A target of another package, such as those of tests/faults, is named with it.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _say(**said: Any) -> None:
 def _child(target: str, start: int, stop: int, megabytes: int) -> None:
     faulthandler.enable()
     sys.path.insert(0, str(Path(__file__).parents[1]))  # for `import fuzz`, and modules beside the tests
-    module = importlib.import_module(f"fuzz.{target}")
+    module = importlib.import_module(target if "." in target else f"fuzz.{target}")
     module.warm_up()
     _limit_memory(megabytes)
     _say(ready=True)

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import csv
+import errno
+import os
 
 import numpy as np
+import pytest
 
 from mvset.tables.demo import COLUMNS, pump_readings, write_tables
 
@@ -23,3 +26,16 @@ def test_a_worn_bearing_shakes_and_runs_hot():
     np.testing.assert_array_equal(good[:360], worn[:360])
     np.testing.assert_array_equal(good[:, :2], worn[:, :2])
     np.testing.assert_allclose(worn[380:, 2:] - good[380:, 2:], np.tile([5.0, 0.9], (20, 1)))
+
+
+def test_tables_are_written_as_a_whole(tmp_path, monkeypatch):
+    write_tables(tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+    def fail(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="No space left"):
+        write_tables(tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 import zipfile
 from datetime import date, datetime, time
 
@@ -78,3 +79,23 @@ def test_temporary_files_can_be_removed():
     remove_spooled()
     assert not path.parent.exists()
     assert spool_path("").parent != path.parent
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Files have no limit there.")
+def test_a_full_disk_is_not_the_fault_of_the_table(tmp_path):
+    import resource
+
+    source = tmp_path / "a.zip"
+    with zipfile.ZipFile(source, "w") as archive:
+        archive.writestr("a.csv", "x" * 100_000)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for spool in (lambda: spool_rows(["x"], [["y" * 100_000]]), lambda: list(spool_members(source, "a.zip", bool))):
+        folder = str(spool_path("").parent)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+        try:
+            with pytest.raises(OSError, match="File too large") as error:
+                spool()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert error.value.filename == folder
+    remove_spooled()

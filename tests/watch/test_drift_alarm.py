@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -90,3 +92,11 @@ def test_adding_to_a_copy_leaves_the_original(files, conformal_model):
     files.add(copied, 100, drifted=True)
     assert copied.to_bytes() != before
     assert alarm.to_bytes() == before
+
+
+def test_it_is_stored_whatever_the_clock_says(conformal_model, monkeypatch):
+    alarm, again = (DriftAlarm(conformal_model.sets_, 0.95) for _ in range(2))
+    Files(conformal_model).add(alarm, 100)
+    monkeypatch.setattr(time, "time", lambda: 0.0)  # of a device without a battery
+    again.restore(alarm.to_bytes())
+    assert again.evidence == alarm.evidence

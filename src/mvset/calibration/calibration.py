@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from numbers import Real
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mvset.cached import cached_property
 from mvset.calibration.aggregation import mean_offsets
 from mvset.calibration.dependence import group_effects, is_dependent, order_effects, split_effects
 from mvset.calibration.guarantees import Guarantee

@@ -8,26 +8,22 @@ from __future__ import annotations
 
 import io
 import logging
-import signal
 import sys
 from typing import Any
 
 
 def load_app() -> Any:
-    """Import the commands and set up output streams and signals."""
+    """Import the commands and set up output streams."""
     try:
         import rich  # noqa: F401
         import typer  # noqa: F401
     except ImportError:
         sys.exit("The command line needs more packages: pip install 'mvset[cli]'")
     from mvset.cli.app import app
-    from mvset.cli.failures import TERMINATED
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # not closed
             stream.reconfigure(errors="backslashreplace")  # print characters that the encoding lacks as escapes
     # Where matplotlib keeps its list of fonts concerns nobody here.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
-    # Raise SystemExit on SIGTERM, so that temporary files are removed.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     return app

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,22 +14,22 @@ import typer
 
 from mvset.cli.advice import in_options
 from mvset.cli.interrupts import Interrupts
+from mvset.files.atomic import remove_unfinished
 
 FAILED = 1
 DRIFTED = 3
 INTERRUPTED = 130  # 128 + SIGINT, the convention of shells
-TERMINATED = 143  # 128 + SIGTERM
 
 _ADDRESS_SPACE = 11 << 28  # 2.75 GiB
 
 EXIT_CODES = (
     "Exit codes: 0 success, 1 error, 2 wrong usage, 3 drift (`mvset score --fail-on-drift`), 130 stopped by Ctrl-C, "
-    "143 terminated."
+    "143 terminated, 129 terminal closed."
 )
 
 
 @contextmanager
-def exit_on_error(*user_errors: type[Exception], on_interrupt: str) -> Iterator[None]:
+def exit_on_error(*user_errors: type[Exception], on_interrupt: str) -> Iterator[Interrupts]:
     """Turn errors that users can fix into a sentence on stderr and an exit code.
 
     `on_interrupt` is the sentence printed after Ctrl-C: which files it leaves behind.
@@ -37,13 +38,28 @@ def exit_on_error(*user_errors: type[Exception], on_interrupt: str) -> Iterator[
     try:
         with interrupts, warnings.catch_warnings():
             warnings.showwarning = _print_warning
-            yield
+            try:
+                yield interrupts
+            finally:
+                with interrupts.held():
+                    _remove_temporary_files()
     except KeyboardInterrupt:
         _exit(f"Stopped. {on_interrupt}", INTERRUPTED)
     except Exception as error:
+        if isinstance(error, typer.Exit):  # of a command within this one, which has said why
+            raise
         if interrupts.seen:  # and converted by a library
-            _exit(f"Stopped. {on_interrupt}", INTERRUPTED)
+            if interrupts.code == INTERRUPTED:
+                _exit(f"Stopped. {on_interrupt}", INTERRUPTED)
+            raise typer.Exit(interrupts.code or FAILED) from None
         _exit_by(error, user_errors)
+
+
+def _remove_temporary_files() -> None:
+    """Remove what is left of files that were being written, and what was read from pipes and archives."""
+    remove_unfinished()
+    if (spooling := sys.modules.get("mvset.tables.spooling")) is not None:
+        spooling.remove_spooled()
 
 
 def _exit_by(error: Exception, user_errors: tuple[type[Exception], ...]) -> None:
@@ -58,7 +74,7 @@ def _exit_by(error: Exception, user_errors: tuple[type[Exception], ...]) -> None
         _exit("There is not enough memory for this.", FAILED)
     if isinstance(error, user_errors):
         _exit(in_options(str(error)), FAILED)
-    if isinstance(error, typer.Exit | typer.BadParameter) or os.environ.get("MVSET_TRACEBACK"):
+    if isinstance(error, typer.BadParameter) or os.environ.get("MVSET_TRACEBACK"):
         raise error
     _exit(f"This is a bug in mvset: {error!r}. Set MVSET_TRACEBACK=1 to see the traceback.", FAILED)
 

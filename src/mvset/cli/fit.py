@@ -119,12 +119,14 @@ def fit_command(
     with exit_on_error(ValueError, on_interrupt="Nothing was written."):
         from mvset import MinimumVolumeSet, save
         from mvset.estimators.model_parts import ModelParts
+        from mvset.files.model_file import check_clock
         from mvset.tables.fitting import ColumnRoles
         from mvset.tables.sources import table_files
 
         options = reading_options(format, separator, header, encoding, na, skip_rows, comment, sheet, query)
         files = table_files(tables, options)
         check_output(out, *(file.path for file in files))
+        check_clock()
         estimator = MinimumVolumeSet(
             mass,
             nu="auto" if nu is None else nu,

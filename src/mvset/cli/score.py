@@ -38,7 +38,7 @@ from mvset.cli.reading import (
     Where,
     reading_options,
 )
-from mvset.cli.watch import OnAlarm, Once, OutDir, OutFormat, Settle, Watch, check_watch, watch_folder
+from mvset.cli.watch import OnAlarm, Once, OutDir, OutFormat, Settle, Watch, check_watch, fingerprinted, watch_folder
 from mvset.summaries.shown import shown_range, shown_values
 
 _MAX_COLUMNS = 5  # shown that explain rows outside; --json has all
@@ -111,16 +111,19 @@ def score_command(
     watching = check_watch(watch, tables, out, out_dir, out_format, once, settle, on_alarm, engine)
     if only_outside and out is None and watching is None:
         raise typer.BadParameter("--only-outside restricts the rows that are written: name the file with --out.")
-    with exit_on_error(ValueError, on_interrupt=watching.on_interrupt if watching else "Nothing was written."):
+    on_interrupt = watching.on_interrupt if watching else "Nothing was written."
+    with exit_on_error(ValueError, on_interrupt=on_interrupt) as interrupts:
         from mvset.summaries.survey import Survey
         from mvset.tables.scoring import score_table
 
-        fitted = load_fitted(model, jobs)
+        fitted, fingerprint = fingerprinted(model, jobs) if watching else (load_fitted(model, jobs), "")
         remembered = getattr(fitted.estimator, "reading_", None)
         options = reading_options(format, separator, header, encoding, na, skip_rows, comment, sheet, query, remembered)
         if watching is not None:
             open_table = partial(open_tables, fitted, keep=keep or (), options=options, where=where, time=time)
-            watch_folder(watching, model, fitted, mass, open_table, only_outside, fail_on_drift, as_json)
+            watch_folder(
+                watching, fingerprint, fitted, mass, open_table, only_outside, fail_on_drift, as_json, interrupts
+            )
             return
         reader = open_tables(fitted, tables or (), keep or (), options, where, time)
         check_output_of_reader(out, reader, model)

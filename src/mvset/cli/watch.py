@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from mvset.cli.failures import DRIFTED, require_package
+from mvset.cli.interrupts import Interrupts
+from mvset.cli.options import load_fitted
 from mvset.cli.output import print_json_line
 
 if TYPE_CHECKING:
@@ -121,17 +123,27 @@ def check_watch(
     return WatchOptions(watch, out_dir, f".{out_format or 'csv'}", once, settle, on_alarm)
 
 
+def fingerprinted(model: Path, jobs: int) -> tuple[Any, str]:
+    """A model, and the fingerprint of its file, which must be the same before and after: it may be replaced."""
+    before = hashlib.sha256(model.read_bytes()).hexdigest()
+    fitted = load_fitted(model, jobs)
+    if hashlib.sha256(model.read_bytes()).hexdigest() != before:
+        raise ValueError(f"{model} changed while it was read: start again.")
+    return fitted, before
+
+
 def watch_folder(
     options: WatchOptions,
-    model: Path,
+    fingerprint: str,
     fitted: Any,
     mass: float | None,
     open_table: Callable[[list[str]], Any],
     only_outside: bool,
     fail_on_drift: bool,
     as_json: bool,
+    interrupts: Interrupts,
 ) -> None:
-    """Judge the tables of a folder, and print a line for each."""
+    """Judge the tables of a folder, and print a line for each; `fingerprint` is that of the model file."""
     require_package("pyarrow", "cli", "Reading tables needs one more package")
     from mvset.watch.alarm_command import AlarmCommand
     from mvset.watch.arrivals import Arrivals
@@ -141,9 +153,8 @@ def watch_folder(
     command = None if options.on_alarm is None else AlarmCommand(options.on_alarm)
     mass = mass or fitted.sets.mass
     options.out_dir.mkdir(parents=True, exist_ok=True)
-    fingerprint = f"{hashlib.sha256(model.read_bytes()).hexdigest()} {mass!r}"
     n_alarms = 0
-    with WatchState(options.state, fingerprint) as state:
+    with WatchState(options.state, f"{fingerprint} {mass!r}") as state:
         if state.model_changed:
             _note("the model or --mass has changed: the drift monitor starts anew. No file is judged again.")
         elif state.drift is None and not fitted.sets.guarantee.reserves_rows:
@@ -153,7 +164,7 @@ def watch_folder(
             )
         output = OutputOptions(options.out_dir, options.ending, only_outside)
         arrivals = Arrivals(options.folder, options.settle)
-        watcher = Watcher(fitted, mass, open_table, state, arrivals, output, command)
+        watcher = Watcher(fitted, mass, open_table, state, arrivals, output, command, lambda: interrupts.seen)
         for event in watcher.run(once=options.once):
             if not isinstance(event, JudgedFile):
                 typer.echo(event.text, err=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -17,6 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from mvset.bandwidth.diagnostics import warn_if_on_edge
 from mvset.bandwidth.grid import bandwidth_grid, extend_grid
+from mvset.cached import cached_property
 from mvset.calibration.calibration import Calibration
 from mvset.calibration.constant_columns import ConstantColumns
 from mvset.calibration.offsets import offsets_by_rank

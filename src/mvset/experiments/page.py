@@ -9,6 +9,7 @@ from mvset.experiments.catalogue import EXPERIMENTS, Experiment
 from mvset.experiments.plan import Plan
 from mvset.experiments.rows import RowFile, UnusableRowsError
 from mvset.experiments.summary import Finding
+from mvset.files.atomic import atomic_write
 from mvset.version import __version__
 
 _TITLE = "# The paper's experiments, reproduced"
@@ -74,7 +75,8 @@ def write_page(out: Path) -> Path:
     header = ["experiment", "in the paper", "offsets", "bandwidth", "repetitions", "statements that hold"]
     table = _table([header, *overview])
     text = "\n\n".join(part.strip() for part in (_HEAD, table, *sections))
-    path.write_text(text + "\n", encoding="utf-8")
+    with atomic_write(path) as aside:
+        aside.write_text(text + "\n", encoding="utf-8")
     return path
 
 

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mvset.experiments.plan import Row
 from mvset.experiments.summary import Interval
+from mvset.files.atomic import atomic_write
 from mvset.plotting import palette
 
 _RC: Any = {
@@ -61,10 +62,13 @@ def save(figure: Any, stem: Path) -> list[Path]:
     """Write SVG and PNG files without a date, so that the same rows give the same files."""
     import matplotlib
 
+    svg, png = stem.with_suffix(".svg"), stem.with_suffix(".png")
     with matplotlib.rc_context(_RC):
-        figure.savefig(stem.with_suffix(".svg"), metadata={"Date": None})
-        figure.savefig(stem.with_suffix(".png"), dpi=160, metadata={"Software": None})
-    return [stem.with_suffix(".svg"), stem.with_suffix(".png")]
+        with atomic_write(svg) as aside:
+            figure.savefig(aside, format="svg", metadata={"Date": None})
+        with atomic_write(png) as aside:
+            figure.savefig(aside, format="png", dpi=160, metadata={"Software": None})
+    return [svg, png]
 
 
 def curve(

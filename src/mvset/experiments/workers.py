@@ -67,12 +67,16 @@ def results_of(tasks: Iterable[Any], n_jobs: int | None) -> Iterator[Iterator[An
 
 @contextmanager
 def _starting_workers() -> Iterator[None]:
-    """Keep Ctrl-C from workers that start in this context; one that comes meanwhile is raised at its end."""
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-        yield  # only the main thread can set handlers; background jobs ignore SIGINT, and so do their workers
+    """Keep Ctrl-C from workers that start in this context; a signal that comes meanwhile is raised at its end."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread can set handlers
         return
     came: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    before = {
+        number: signal.signal(number, lambda number, _: came.append(number))
+        for number in {signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}  # not on Windows
+        if callable(signal.getsignal(number))  # background jobs ignore SIGINT, and so do their workers
+    }
     masked = hasattr(signal, "pthread_sigmask")  # not on Windows
     if masked:
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # workers inherit this
@@ -81,9 +85,10 @@ def _starting_workers() -> Iterator[None]:
     finally:
         if masked:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
         if came:
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(came[0])
 
 
 @contextmanager

@@ -81,7 +81,7 @@ class Archive:
                 for part in (name.encode(), data):
                     digest.update(len(part).to_bytes(8, "little"))
                     digest.update(part)
-                archive.writestr(name, data)
+                archive.writestr(zipfile.ZipInfo(name), data)  # with a time of its own: clocks may be wrong
         self.members = checked.getvalue()
         self.digest = digest.hexdigest()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import time
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -82,6 +83,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     if not isinstance(model, BaseEstimator | DriftMonitor):
         raise TypeError(f"model must be an estimator, a Pipeline or a DriftMonitor; got {type(model).__name__}.")
     dumps = _skops_io().dumps
+    check_clock()
     content = dumps(model, compression=zipfile.ZIP_DEFLATED)
     if not is_within_limits(content):  # a bomb, as far as `load` can tell
         content = dumps(model, compression=zipfile.ZIP_STORED)
@@ -169,6 +171,13 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
             f"{path} was written with {before} and cannot be read with {here} ({error}): install those versions, or "
             "fit again."
         ) from error
+
+
+def check_clock() -> None:
+    """Fail if the clock is so wrong that no model can be saved: archives hold times from 1980 to 2107 only."""
+    year = time.localtime().tm_year
+    if not 1980 <= year <= 2107:
+        raise ValueError(f"The clock of this computer says {year}, a year that no model file can hold: set the clock.")
 
 
 def written_with(path: str | os.PathLike[str]) -> dict[str, str]:

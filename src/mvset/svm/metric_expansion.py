@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mvset.cached import cached_property
 from mvset.parallel import Map
 from mvset.svm.expansion import PRECISIONS, KernelExpansion, Precision, check_bandwidth, distinct_centres
 from mvset.svm.metric import Metric

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
+from mvset.cached import cached_property
 from mvset.tables.errors import TableError, quoted
 
 _LOCKED: dict[str, Any] = {

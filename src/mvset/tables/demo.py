@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from mvset.files.atomic import atomic_write
+
 COLUMNS = ("flow", "pressure", "temperature", "vibration")
 _BETWEEN_LOADS = 33.0  # flow
 _BEGIN = datetime(2026, 3, 1)
@@ -31,7 +33,7 @@ def pump_readings(n_rows: int, *, worn_from: int | None = None, seed: int) -> ND
 
 def write_table(path: Path, readings: NDArray[np.float64], begin: datetime = _BEGIN) -> None:
     """Write readings to a CSV file, with a time stamp and the load of the pump."""
-    with path.open("w", newline="", encoding="utf-8") as out:
+    with atomic_write(path) as aside, aside.open("w", newline="", encoding="utf-8") as out:
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(["time", "load", *COLUMNS])
         for i, row in enumerate(readings):

@@ -12,7 +12,6 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -23,12 +22,14 @@ import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet
 
+from mvset.cached import cached_property
 from mvset.row_stream import consecutive
 from mvset.tables.dialect import ANY_SPACE, Dialect, Given, comment_mark, guess
 from mvset.tables.errors import TableError, exclude_option, quoted
 from mvset.tables.numbers import NotANumber, NumberStyle, as_numbers, kind_of
 from mvset.tables.opening import PlainLines, ShallowJson, as_utf8, decoded, encoding_of, opened, plain_lines
 from mvset.tables.options import GUESS, ReadingOptions
+from mvset.tables.versions import Version, changed, unchanged
 from mvset.validation import is_missing, label_text
 from mvset.wording import counted
 
@@ -39,26 +40,39 @@ _SNIFFED = 256 << 10  # bytes that tell how a text is written
 
 @contextmanager
 def _read_errors(file: TableFile) -> Iterator[None]:
-    """Turn the errors of pyarrow into a TableError, or an OSError, that names the file."""
-    try:
-        yield
-    except (pa.ArrowException, ValueError, OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
-        if isinstance(error, TableError | MemoryError):
-            raise
-        if isinstance(error, OSError) and error.errno:
-            raise type(error)(error.errno, os.strerror(error.errno), file.label) from None
-        if "Empty CSV file" in str(error):
-            raise TableError(f"{file.label} has no rows.") from None
-        raise TableError(f"{file.label} cannot be read: {str(error).splitlines()[0].rstrip('.')}.") from None
+    """Turn the errors of pyarrow, and a change of the file, into a TableError or an OSError that names the file."""
+    with unchanged(file.path, file.label, file.version):
+        try:
+            yield
+        except (pa.ArrowException, ValueError, OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
+            if isinstance(error, TableError | MemoryError):
+                raise
+            if isinstance(error, OSError) and error.errno:
+                raise type(error)(error.errno, os.strerror(error.errno), file.label) from None
+            if "Empty CSV file" in str(error):
+                raise TableError(f"{file.label} has no rows.") from None
+            raise TableError(f"{file.label} cannot be read: {str(error).splitlines()[0].rstrip('.')}.") from None
 
 
 @dataclass(frozen=True)
 class TableFile:
-    """A file that contains a table; `name` is what the user called it, if that is not its path."""
+    """A file that contains a table; `name` is what the user called it, if that is not its path.
+
+    The file must be what it was when its `version` was taken, by default when this object was made.
+    """
 
     path: Path
     options: ReadingOptions = GUESS
     name: str = ""
+    version: Version | None = None
+
+    def __post_init__(self) -> None:
+        if self.version is None:
+            object.__setattr__(self, "version", Version.of(self.path))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Sent to a worker, which may have a copy of the file with another time.
+        self.__dict__.update(state, version=Version.of(state["path"]))
 
     @property
     def label(self) -> str:
@@ -358,7 +372,7 @@ class CsvFile(_TextFile):
             if found := re.search(r"Row #(\d+)", str(error)):
                 return int(found[1]) - self.dialect.skip - self.dialect.header - self.dialect.units
             raise
-        raise TableError(f"{self.label} changed while it was read.")
+        raise changed(self.label)
 
     def unchanged_type(self, kind: Any) -> Any:
         """Text: 007 stays 007."""

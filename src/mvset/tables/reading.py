@@ -16,6 +16,7 @@ from mvset.categories import MISSING, UNSEEN, codes_of
 from mvset.tables.conditions import Condition
 from mvset.tables.errors import TableError, exclude_option, quoted
 from mvset.tables.formats import TableFile
+from mvset.tables.versions import unchanged
 from mvset.validation import checked_labels
 from mvset.wording import counted
 
@@ -114,15 +115,16 @@ class TableReader:
         done = 0.0
         shares = sizes / max(1.0, sizes.sum())
         for file, label, size in zip(self.files, self.labels, shares, strict=True):
-            start = file.start
-            condition = None if self.where is None else Condition(self.where, _sql_schema(file))
-            for record_batch, share in file.batches(self._wanted(file, condition)):
-                numbers = np.arange(start, start + record_batch.num_rows)
-                start += record_batch.num_rows
-                batch = self._batch(file, label, record_batch, numbers, condition)
-                if len(batch.numbers):
-                    yield batch
-                on_progress(done + share * size)
+            with unchanged(file.path, label, file.version):  # in place of what half a file looks like
+                start = file.start
+                condition = None if self.where is None else Condition(self.where, _sql_schema(file))
+                for record_batch, share in file.batches(self._wanted(file, condition)):
+                    numbers = np.arange(start, start + record_batch.num_rows)
+                    start += record_batch.num_rows
+                    batch = self._batch(file, label, record_batch, numbers, condition)
+                    if len(batch.numbers):
+                        yield batch
+                    on_progress(done + share * size)
             done += size
         if self.where is not None and not self.n_rows:
             raise TableError(f"--where: no rows of {self.labels[0]} meet {self.where!r}.")

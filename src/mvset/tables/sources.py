@@ -15,6 +15,7 @@ from mvset.tables.formats import FORMATS, TableFile
 from mvset.tables.opening import decoded, encoding_of, opened
 from mvset.tables.options import GUESS, FormatName, ReadingOptions
 from mvset.tables.spooling import spool_json, spool_members, spool_stream, spool_workbook
+from mvset.tables.versions import Version, unchanged
 
 _ENDINGS: dict[str, FormatName] = {
     ".csv": "csv",
@@ -79,23 +80,25 @@ def _opened(path: Path, label: str, options: ReadingOptions) -> list[TableFile]:
         path = spool_stream(str(path))
     elif not stat.S_ISREG(mode):
         raise TableError(f"{label} is not a file with a table.")
-    if options.format is None and _is_archive(path):
-        members = spool_members(path, label, is_table)
-        return [file for name, member in members for file in _opened(member, f"{label}/{name}", options)]
-    kind = options.format or _format_of(path)
-    if options.query is not None and kind != "sqlite":
-        raise TableError(f"--query: {label} is not a database.")
-    if kind == "excel":
-        options = replace(options, separator=",", comment=options.comment or "")
-        return [FORMATS["csv"](spool_workbook(path, label, options.sheet), options, label)]
-    if kind == "json":
-        with opened(path) as (_, stream):
-            content = stream.read()
-        text = decoded(content, options.encoding or encoding_of(content))
-        return _query_result(spool_json(text, label), label, options)
-    if kind == "sqlite":
+    version = Version.of(path)
+    with unchanged(path, label, version):
+        if options.format is None and _is_archive(path):
+            members = list(spool_members(path, label, is_table))
+            return [file for name, member in members for file in _opened(member, f"{label}/{name}", options)]
+        kind = options.format or _format_of(path)
+        if options.query is not None and kind != "sqlite":
+            raise TableError(f"--query: {label} is not a database.")
+        if kind == "excel":
+            options = replace(options, separator=",", comment=options.comment or "")
+            return [FORMATS["csv"](spool_workbook(path, label, options.sheet), options, label)]
+        if kind == "json":
+            with opened(path) as (_, stream):
+                content = stream.read()
+            text = decoded(content, options.encoding or encoding_of(content))
+            return _query_result(spool_json(text, label), label, options)
+    if kind == "sqlite":  # a query sees one state of it, whatever others write
         return _query_result(spool_sqlite(path, label, options.query), label, options)
-    return [FORMATS[kind](path, options, "" if label == str(path) else label)]
+    return [FORMATS[kind](path, options, "" if label == str(path) else label, version)]
 
 
 def _query_result(path: Path, label: str, options: ReadingOptions) -> list[TableFile]:

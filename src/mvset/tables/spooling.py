@@ -6,6 +6,7 @@ They are written once to a temporary file, which is then read like any other, as
 from __future__ import annotations
 
 import csv
+import errno
 import json
 import os
 import re
@@ -16,6 +17,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ _ARCHIVE_ERRORS = (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImpleme
 _MAX_INFLATED = 1 << 30  # bytes of a workbook: all of it is held in memory
 _MAX_CELLS = 50_000_000  # the library that reads workbooks allocates them all
 _MANY_BYTES, _MANY_TIMES = 100 << 20, 200  # text shrinks to a tenth, or a fiftieth
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)  # it is full, or cannot be written
 _folder: list[tempfile.TemporaryDirectory[str]] = []
 
 
@@ -36,6 +39,18 @@ def spool_path(suffix: str) -> Path:
     handle, path = tempfile.mkstemp(suffix, dir=_folder[0].name)
     os.close(handle)
     return Path(path)
+
+
+@contextmanager
+def _writing(path: Path, mode: str, **options: Any) -> Iterator[Any]:
+    """Open a temporary file; errors of its disk name its folder."""
+    try:
+        with path.open(mode, **options) as out:
+            yield out
+    except OSError as error:
+        if error.errno in DISK_ERRORS and error.filename is None:
+            raise OSError(error.errno, os.strerror(error.errno), str(path.parent)) from None
+        raise
 
 
 def remove_spooled() -> None:
@@ -49,7 +64,7 @@ def spool_stream(source: str) -> Path:
     if source == "-":
         _check_standard_input()
     path = spool_path("")
-    with path.open("wb") as out:
+    with _writing(path, "wb") as out:
         if source == "-":
             shutil.copyfileobj(sys.stdin.buffer, out)
         else:
@@ -73,7 +88,7 @@ def _check_standard_input() -> None:
 def spool_rows(names: Sequence[str] | None, rows: Iterable[Sequence[Any]]) -> Path:
     """Rows of values as CSV."""
     path = spool_path(".csv")
-    with path.open("w", newline="", encoding="utf-8") as out:
+    with _writing(path, "w", newline="", encoding="utf-8") as out:
         writer = csv.writer(out)
         if names is not None:
             writer.writerow(names)
@@ -170,8 +185,10 @@ def spool_members(source: Path, label: str, is_table: Callable[[str], bool]) -> 
                         f"{member.file_size // max(1, member.compress_size)} times its size in the archive."
                     )
                 path = spool_path("".join(Path(member.filename).suffixes))
-                with archive.open(member) as content, path.open("wb") as out:
+                with archive.open(member) as content, _writing(path, "wb") as out:
                     shutil.copyfileobj(content, out)
                 yield member.filename, path
     except _ARCHIVE_ERRORS as error:
+        if isinstance(error, OSError) and error.errno in DISK_ERRORS:  # not the fault of the archive
+            raise
         raise unreadable(label, error) from None

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mvset.cached import cached_property
 from mvset.volume.shapes import Box, Coverage, Ellipsoid, Shape
 
 Array = NDArray[np.float64]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from numbers import Integral
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mvset.cached import cached_property
 from mvset.column_layout import ColumnLayout
 from mvset.volume.box import draw_box_sample
 from mvset.volume.cells import CellSampler

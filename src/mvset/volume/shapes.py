@@ -8,13 +8,14 @@ each scale, the fraction of the balls that contain the point.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from scipy.special import gammaln
+
+from mvset.cached import cached_property
 
 Array = NDArray[np.float64]
 

@@ -5,27 +5,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from mvset.tables.sources import is_table
-
-
-@dataclass(frozen=True)
-class Version:
-    """What tells a file from what it was before."""
-
-    size: int
-    mtime_ns: int
-
-    @classmethod
-    def of(cls, path: Path) -> Version | None:
-        """The version of a file now; None if it is gone."""
-        try:
-            found = path.stat()
-        except OSError:
-            return None
-        return cls(found.st_size, found.st_mtime_ns)
+from mvset.tables.versions import Version
 
 
 class Arrivals:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from mvset.watch.arrivals import Version
+from mvset.tables.versions import Version
 from mvset.watch.errors import WatchError
 
 _FORMAT = 1
@@ -52,7 +52,7 @@ class WatchState:
 
     def __init__(self, path: Path, fingerprint: str) -> None:
         self._path = path
-        self._lock = sqlite3.connect(f"{path}.lock", timeout=0, isolation_level=None)
+        self._lock = _connected(Path(f"{path}.lock"))
         try:
             # The operating system releases the lock when the process ends, however it ends.
             self._lock.execute("BEGIN EXCLUSIVE")
@@ -63,7 +63,11 @@ class WatchState:
             raise WatchError(
                 f"Another watch uses {path}. Stop it, or give this one another folder for its results with --out-dir."
             ) from None
-        self._database = sqlite3.connect(path, isolation_level=None)
+        try:
+            self._database = _connected(path)
+        except WatchError:
+            self._lock.close()
+            raise
         try:
             self._set_up(fingerprint)
         except sqlite3.DatabaseError as error:
@@ -181,3 +185,10 @@ class WatchState:
 
     def _set(self, name: str, value: Any) -> None:
         self._database.execute("INSERT OR REPLACE INTO watch VALUES (?, ?)", (name, value))
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    try:
+        return sqlite3.connect(path, timeout=0, isolation_level=None)
+    except sqlite3.Error as error:  # of the folder
+        raise WatchError(f"{path}: {error}.") from None

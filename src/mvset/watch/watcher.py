@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -16,13 +15,13 @@ from mvset.estimators.model_parts import ModelParts
 from mvset.summaries.survey import ScoredRows, Survey
 from mvset.tables.reading import TableReader
 from mvset.tables.scoring import score_table
-from mvset.tables.spooling import remove_spooled
+from mvset.tables.spooling import DISK_ERRORS, remove_spooled
+from mvset.tables.versions import Version
 from mvset.watch.alarm_command import AlarmCommand
-from mvset.watch.arrivals import Arrivals, Version
+from mvset.watch.arrivals import Arrivals
 from mvset.watch.drift_alarm import DriftAlarm
 from mvset.watch.state import JudgedFile, WatchState
 
-_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # it is full, or cannot be written
 _PAUSE = (0.05, 1.0)  # seconds between two looks at the folder, at least and at most
 
 
@@ -72,9 +71,11 @@ class Watcher:
         arrivals: Arrivals,
         output: OutputOptions,
         command: AlarmCommand | None,
+        stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         self._model, self._mass, self._open_table = model, mass, open_table
         self._state, self._arrivals, self._output, self._command = state, arrivals, output, command
+        self._stopping = stopping  # whether a signal has come, which a library may have made an error of the table
         self._grouped = getattr(model.estimator, "by_column_", None) is not None
         self._drift = DriftAlarm(model.sets, mass, grouped=self._grouped)
         if state.drift is not None:
@@ -114,6 +115,8 @@ class Watcher:
         try:
             survey, reader = self._score(path, results)
         except _Unreadable as error:
+            if self._stopping():
+                raise
             if Version.of(path) == version:
                 self._state.add_unreadable(name, version, str(error))
                 yield Said(str(error))
@@ -162,7 +165,7 @@ class Watcher:
             score_table(reader, survey, out=results, only_outside=self._output.only_outside)
         except OSError as error:
             named = Path(str(error.filename))
-            if error.errno in _DISK or named == results:  # not the fault of the table
+            if error.errno in DISK_ERRORS or named == results:  # not the fault of the table
                 raise
             raise _Unreadable(f"{path} cannot be read: {error.strerror or error}.") from None
         except MemoryError:
