@@ -421,7 +421,7 @@ def test_a_table_that_is_damaged_between_the_passes_is_named(mvset, large, monke
     done = mvset("fit", "large.parquet", "--out", "model.mvset")
     assert done.exit_code == 1
     assert done.stdout == ""
-    assert done.stderr.startswith("large.parquet cannot be read: ")
+    assert done.stderr.startswith("large.parquet changed while it was read: ")
     assert done.stderr.count("\n") == 1
     assert Path("model.mvset").read_bytes() == before
 
