@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-all test-oldest fuzz audit lint bench reproduce clean
+.PHONY: demo test test-all test-oldest fuzz mutants audit lint bench reproduce clean
 
 # The environment is made once and again when the requirements change.
 .venv/.ready: pyproject.toml
@@ -36,6 +36,12 @@ test-all: test
 # Files of others, damaged in thousands of ways: `make fuzz ARGS='--cases 20000 --seed 7'`.
 fuzz: .venv/.ready
 	$(BIN)/python tests/fuzz/run.py $(ARGS)
+
+# Small changes to the code that tests should notice: `make mutants ARGS='--sample 50 --seed 2'`; an hour on one core.
+mutants: export OMP_NUM_THREADS := 1
+mutants: export OPENBLAS_NUM_THREADS := 1
+mutants: .venv/.ready
+	$(BIN)/python tools/mutants.py $(ARGS)
 
 # The suite on the lowest versions of all requirements, for every Python that pyproject.toml names; ARGS are pytest's.
 test-oldest: .venv/.ready

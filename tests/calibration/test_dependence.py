@@ -53,6 +53,14 @@ def test_dependent_rows_are_noticed():
     assert is_dependent(np.sin(np.arange(300) / 20))
 
 
+def test_either_test_of_dependence_suffices():
+    noise = np.random.default_rng(0).normal(size=400)
+    alternating = noise + 0.5 * (-1.0) ** np.arange(400)  # the first lag alone says the contrary
+    assert is_dependent(alternating)
+    weak = autoregressive(0.2, 400, 11)  # ten lags together hide the first
+    assert is_dependent(weak)
+
+
 def test_independent_rows_are_not_called_dependent():
     rng = np.random.default_rng(0)
     draws = [rng.standard_t(2, size=rng.integers(20, 1000)) for _ in range(300)]
