@@ -47,3 +47,6 @@ def test_many_rows_fall_back_to_kolmogorov():
     assert upper[10_000] - lower[10_000] == pytest.approx(2 * kstwo.ppf(0.95, 20_000), abs=1e-4)
     assert (lower >= 0).all()
     assert (upper <= 1).all()
+    distance = kstwo.ppf(0.95, 20_000)
+    np.testing.assert_allclose(lower[[0, 9999, -1]], [0.0, 0.5 - distance, 1.0 - distance])
+    np.testing.assert_allclose(upper[[0, 9999, -1]], [distance, 0.5 - 1 / 20_000 + distance, 1.0])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, multinomial
 
-from mvset.inference.onset import find_onset
+from mvset.inference.onset import _Known, _log_changing, find_onset
 
 EXPECTED = np.array([0.5, 0.45, 0.05])
 UNLIKE = np.array([0.3, 0.3, 0.4])
@@ -96,3 +96,42 @@ def test_the_likelihood_is_that_of_two_multinomial_segments():
         for t in range(50)
     ]
     assert find_onset(counts, EXPECTED, 1e9).first == int(np.argmax(likelihoods)) == 30
+
+
+def test_the_likelihood_of_rows_that_change_is_the_sum_over_all_segmentations():
+    """V(t) of the module, row by row, by recursion."""
+    rng = np.random.default_rng(4)
+    counts, known = rows(rng, 13, UNLIKE), _Known(EXPECTED, 100.0)
+    up_to = np.vstack([np.zeros(3), np.cumsum(counts, axis=0)])
+
+    def one_set(start, end):
+        return np.exp(known.log_unlike(up_to[end : end + 1] - up_to[start])[0])
+
+    def changing(start):
+        lengths = [length for length in (2, 4, 8) if start + length < 13]
+        return 0.5 * one_set(start, 13) + sum(
+            0.5 / 3 * one_set(start, start + n) * changing(start + n) for n in lengths
+        )
+
+    np.testing.assert_allclose(np.exp(_log_changing(up_to, known)), [changing(t) for t in range(13)])
+
+
+def test_a_known_set_of_shares_is_a_mixture_of_tilted_ones_and_of_any():
+    known = _Known(np.array([0.9, 0.1]), 100.0)
+    tilts = np.array([0.03, 0.06, 0.12, 0.25, 0.4, 0.6, 0.8, 1.5, 3.0])
+    outside = 0.1**tilts
+    tilted = np.mean(outside**2 * (1 - outside))
+    any_shares = 0.5 * 0.5 * 1.5 / (1 * 2 * 3)  # Polya's urn, from Jeffreys' prior
+    assert known.log_unlike(np.array([[1.0, 2.0]]))[0] == pytest.approx(np.log(0.5 * (tilted + any_shares)))
+    assert known.log_alike(np.array([[1.0, 1.0]]))[0] == pytest.approx(np.log(90 * 10 / (100 * 101)))
+
+
+def test_an_interval_of_less_confidence_is_narrower():
+    rng = np.random.default_rng(1)
+    counts = np.vstack([rows(rng, 200, EXPECTED), rows(rng, 100, [0.4, 0.45, 0.15])])
+    widths = []
+    for confidence in (0.5, 0.95, 0.999):
+        onset = find_onset(counts, EXPECTED, 2000, confidence=confidence)
+        assert onset.confidence == confidence
+        widths.append(onset.high - onset.low)
+    assert widths[0] < widths[1] < widths[2]
