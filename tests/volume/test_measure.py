@@ -38,6 +38,16 @@ def test_volumes_and_their_combination():
     )
 
 
+def test_the_error_of_a_combination_is_that_of_dependent_volumes():
+    sample = uniform_sample(100)
+    inside = inside_sets(sample.points[:, 0], [0.5, 0.5, 0.2])
+    volumes = measure(sample, inside, [2.0, 3.0, 0.0])
+    assert volumes.combination_error == pytest.approx(5 * volumes.standard_errors[0])
+    assert len(volumes.values) == len(volumes.standard_errors) == 3
+    nothing = measure(sample, inside_sets(sample.points[:, 0], [9.0, 9.0]), [2.0, -3.0])
+    assert nothing.combination_error == pytest.approx(5 * nothing.standard_errors[0])
+
+
 def test_blocks_of_points_give_the_spread_of_their_sums():
     """Every block has half its points inside, so the sums have no spread: the error is the weight of one point."""
     points = np.tile([[0.25], [0.75]], (20, 1))
