@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from mvset import MinimumVolumeSet
+from mvset.bandwidth.choice import Choice
 from mvset.bandwidth.curves import mass_grid
 from mvset.bandwidth.grid import bandwidth_grid
-from mvset.bandwidth.search import BandwidthSearch
-from mvset.calibration.splits import random_splits
+from mvset.bandwidth.search import BandwidthSearch, Candidate, _scored, split_offsets
+from mvset.calibration.splits import Split, random_splits
 from mvset.datasets import paper_mixture, two_moons
 from mvset.svm.dual import Solver
 from mvset.svm.metric import Metric
@@ -235,3 +236,95 @@ def test_with_five_columns_there_is_none_to_leave_out():
     model = MinimumVolumeSet(sigma=[1.0, 2.0], splits=2, n_volume_points=5, random_state=0).fit(X)
     assert model.selection_.effective_sample_size < 400
     assert model.selection_.criterion == "log volume"
+
+
+# ---------------------------------------------------------------- parts of the search
+
+
+def test_splits_are_independent_up_to_one_round_over_all_rows():
+    X = np.zeros((100, 1))
+    for n_splits, expected in ((3, 3.0), (5, 5.0), (20, 5.0)):
+        splits = random_splits(100, n_splits, 0.2, np.random.RandomState(0))
+        assert BandwidthSearch(X, splits, None, None, None).n_independent_splits == expected
+
+
+def test_small_training_samples_are_scored_on_three_thousand_rows_or_a_few_less():
+    rows = np.arange(10_000)
+    small, half = Split(rows[:4999], rows[4999:]), Split(rows[:5000], rows[5000:])
+    assert _scored(half, 10_000) is half
+    scored = _scored(small, 10_000)
+    np.testing.assert_array_equal(scored.train, small.train)
+    np.testing.assert_array_equal(scored.held_out, rows[4999::2])
+    assert len(_scored(Split(rows[:10], rows[-3000:]), 10_000).held_out) == 3000
+    searches = [BandwidthSearch(np.zeros((10_000, 1)), splits, None, None, None) for splits in ([small], [small, half])]
+    assert [search.training_samples_are_small for search in searches] == [True, False]
+
+
+def test_small_training_samples_have_the_offsets_of_all_scores_together():
+    X = two_moons(200, random_state=0)
+    rows = np.random.RandomState(0).permutation(200)
+    splits = [Split(np.sort(part), np.setdiff1d(rows, part)) for part in (rows[:60], rows[60:120], rows[120:180])]
+    masses = np.array([0.8, 0.9])
+    search = BandwidthSearch(X, splits, masses, None, Solver(0.4, 1e-3, -1))
+    search.solve(np.array([0.3, 0.5]), 0.4)
+    assert [candidate.sigma for candidate in search.candidates] == [0.3, 0.5]
+    for candidate in search.candidates:
+        for dual in candidate.duals:
+            assert dual.alpha.sum(dtype=np.float64) == pytest.approx(0.4 * 60, rel=1e-5)
+        held = np.mean(candidate.function(X) >= candidate.offsets[:, np.newaxis], axis=1)
+        np.testing.assert_allclose(held, masses, atol=0.1)
+        assert (np.diff(candidate.offsets) < 0).all()
+    search.choice = Choice(1, np.zeros(2), np.zeros(2))
+    again = search.solve_splits(splits, [])
+    assert again is search.candidates[1].duals
+    more = [*splits, Split(np.sort(rows[140:]), np.sort(rows[:140]))]
+    further = search.solve_splits(more, [])
+    assert further[:3] == again
+    assert further[3].alpha.sum(dtype=np.float64) == pytest.approx(0.4 * 60, rel=1e-5)
+
+
+def test_the_largest_set_is_the_largest_that_is_not_all_of_space():
+    function = lambda points, run: points[:, 0]  # noqa: E731
+    points = np.array([[0.5], [1.0], [1.5], [3.0]])
+    for offsets, expected in (([2.0, 1.0], [0, 1, 1, 1]), ([2.0, 0.0], [0, 0, 0, 1]), ([0.0, 0.0], [1, 1, 1, 1])):
+        candidate = Candidate(0.4, function, np.array(offsets), np.array([offsets]), [], None)
+        np.testing.assert_array_equal(candidate.largest_set(map)(points), np.array(expected, dtype=bool))
+
+
+def test_offsets_of_each_split_alone():
+    scores = [np.arange(1.0, 11.0), np.arange(10.0, 110.0, 10.0)]
+    np.testing.assert_allclose(split_offsets(scores, np.array([0.5, 0.9])), [[5.5, 1.5], [55.0, 15.0]])
+
+
+def test_sets_that_are_all_of_space_have_no_effective_sample_size():
+    search = searched(two_moons(100, random_state=0), (), np.array([0.3, 0.5]))
+    best = search.choice.best
+    assert search.effective_sample_size == search.curves[best].effective_sample_sizes[-1] > 400
+    for n_bounded, size in ((10, 9.0), (8, 7.0), (1, 0.0), (0, 9.0)):
+        offsets = (np.arange(10) < n_bounded).astype(float)
+        search.curves[best] = replace(search.curves[best], offsets=offsets, effective_sample_sizes=np.arange(10.0))
+        assert search.effective_sample_size == size
+
+
+def test_a_metric_pays_for_its_parameters():
+    X = paper_mixture(3).sample(100, random_state=0)
+    for metric, n_parameters in ((None, 0), ("whiten", Metric.fitted("whiten", X, X.std(axis=0)).n_parameters)):
+        rng = np.random.RandomState(0)
+        splits, sampler = random_splits(100, 3, 0.2, rng), VolumeSampler("auto", X, 500, rng)
+        masses, solver = mass_grid(0.9, 0.04, 5), Solver(0.4, 1e-3, -1)
+        search = BandwidthSearch(X, splits, masses, sampler, solver, metric=metric)
+        search.search(np.array([1.0]), extensible=False)
+        penalty = n_parameters * np.log(80) / 160
+        assert search.penalised_log_volume == pytest.approx(search.curves[0].mean_log_volume + penalty)
+        assert search.criterion == "given"
+        assert search.reason == "One bandwidth was given."
+
+
+def test_one_metric_serves_all_splits_where_rows_are_many():
+    X = paper_mixture(3).sample(100, random_state=0)
+    splits = random_splits(100, 3, 0.2, np.random.RandomState(0))
+    n_parameters = Metric.fitted("whiten", X, X.std(axis=0)).n_parameters
+    for rows_per_parameter, n_metrics in ((100 / n_parameters, 1), (101 / n_parameters, 3)):
+        search = BandwidthSearch(X, splits, None, None, None, metric="whiten", rows_per_parameter=rows_per_parameter)
+        assert len(search.split_metrics(splits)) == n_metrics
+    assert BandwidthSearch(X, splits, None, None, None).split_metrics(splits) == []
