@@ -197,14 +197,17 @@ def tests_of(mutant: Mutant, tests: dict[str, dict[str, Any]]) -> list[str]:
         lines = tests[test]["lines"]
         return not lines.isdisjoint(wanted) if wanted else any(line.startswith(f"{name}:") for line in lines)
 
+    def by_file(test: str) -> tuple[str, float]:  # a fixture of a file is made once
+        return test.partition("::")[0], tests[test]["seconds"]
+
     own = f"tests/{mutant.package}/test_{Path(name).stem}.py"
     near = [test for test in tests if test.startswith(own) or (mutant.package in test.split("/") and runs(test))]
-    near.sort(key=lambda test: (not test.startswith(own), test.partition("::")[0], tests[test]["seconds"]))
+    near.sort(key=lambda test: (tests[test]["seconds"] > 1.0, not test.startswith(own), *by_file(test)))
     far, left = [], OTHER_TESTS
     for test in sorted(set(tests).difference(near), key=lambda test: tests[test]["seconds"]):
         left -= tests[test]["seconds"] if runs(test) else 0.0
         far += [test] if runs(test) and left > 0.0 else []
-    return near + sorted(far, key=lambda test: (test.partition("::")[0], tests[test]["seconds"]))
+    return near + sorted(far, key=by_file)
 
 
 def outcome(mutant: Mutant, root: Path, tests: dict[str, dict[str, Any]]) -> tuple[str, str]:
