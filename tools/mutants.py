@@ -17,12 +17,14 @@ import json
 import multiprocessing
 import os
 import random
+import resource
 import shutil
 import signal
 import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -127,12 +129,13 @@ class Chosen:
     pytest_collectreport = pytest_runtest_logreport
 
 
-def in_child(work: Any, limit: float | None = None) -> Any:
-    """The result of a function in a forked child; None if it takes too long, "died" if it crashes."""
+def in_child(work: Any, limit: float) -> Any:
+    """The result of a function in a forked child; "timeout" if it takes more CPU time, "died" if it crashes."""
     ours, theirs = FORK.Pipe(duplex=False)
 
     def run() -> None:
         os.setsid()
+        resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 5))  # other work does not make a test slow
         silent = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silent, 1)
         os.dup2(silent, 2)
@@ -144,14 +147,14 @@ def in_child(work: Any, limit: float | None = None) -> Any:
     child.start()
     theirs.close()
     try:
-        return ours.recv() if ours.poll(limit) else None
+        return ours.recv() if ours.poll(10.0 * limit) else "timeout"
     except EOFError:
-        return "died"
+        child.join()
+        return "timeout" if child.exitcode == -signal.SIGXCPU else "died"
     finally:
-        try:
+        with suppress(ProcessLookupError):
             os.killpg(child.pid or 0, signal.SIGKILL)
-        except ProcessLookupError:
-            child.kill()
+        child.kill()
         child.join()
 
 
@@ -179,10 +182,10 @@ def measured(root: Path, kept: Path) -> dict[str, dict[str, Any]]:
                 code = pytest.main([*OPTIONS, str(path)], plugins=[recorder])
                 return int(code), {n: [recorder.seconds[n], sorted(recorder.lines[n])] for n in recorder.seconds}
 
-            code, tests = in_child(record, 600.0)
-            if code not in (0, 5):
+            answer = in_child(record, 600.0)
+            if isinstance(answer, str) or answer[0] not in (0, 5):  # passed, or without tests
                 raise SystemExit(f"{path} fails without any mutant.")
-            known[key] = tests
+            known[key] = answer[1]
             kept.write_text(json.dumps(known))
         found |= {name: {"seconds": s, "lines": set(lines)} for name, (s, lines) in known[key].items()}
     return found
@@ -231,10 +234,8 @@ def outcome(mutant: Mutant, root: Path, tests: dict[str, dict[str, Any]]) -> tup
         answer = in_child(run, 20.0 + 2.0 * seconds)
     finally:
         shutil.copy2(PROJECT / mutant.file, path)
-    if answer is None:
-        return "timeout", ""
-    if answer == "died":
-        return "killed", "crash"
+    if answer in ("timeout", "died"):
+        return ("timeout", "") if answer == "timeout" else ("killed", "crash")
     code, failed = answer
     return ("survived", "") if code == 0 else ("killed", failed or "does not load")
 
