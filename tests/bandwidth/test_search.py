@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -328,3 +329,107 @@ def test_one_metric_serves_all_splits_where_rows_are_many():
         search = BandwidthSearch(X, splits, None, None, None, metric="whiten", rows_per_parameter=rows_per_parameter)
         assert len(search.split_metrics(splits)) == n_metrics
     assert BandwidthSearch(X, splits, None, None, None).split_metrics(splits) == []
+
+
+def with_candidates(training_masses, best=0, values=None, **options):
+    """A search in rows of global scale two, as after candidates of these training masses were measured."""
+    X = np.repeat([-2.0, 2.0], 10)[:, np.newaxis]
+    search = BandwidthSearch(X, [], np.array([0.8, 0.9]), None, None, **options)
+    search.candidates = [
+        SimpleNamespace(sigma=float(sigma), report=SimpleNamespace(training_mass=mass))
+        for sigma, mass in enumerate(training_masses, start=1)
+    ]
+    search.choice = Choice(best, np.zeros(len(training_masses)) if values is None else np.array(values), None)
+    return search
+
+
+@pytest.mark.parametrize(
+    ("training_masses", "best", "stopped"),
+    [
+        ([0.9, 0.8, 0.7], 1, True),
+        ([0.9, 0.8, 0.7], 2, False),
+        ([0.9, 0.85, 0.7], 2, True),
+        ([0.8, 0.7, 0.6], 0, False),
+        ([0.95, 0.9, 0.85], 0, False),
+    ],
+)
+def test_nu_stops_a_search_whose_best_bandwidth_is_the_narrowest_that_it_allows(
+    training_masses, best, stopped, monkeypatch
+):
+    monkeypatch.setattr(BandwidthSearch, "sample_is_too_small", False)
+    assert with_candidates(training_masses, best)._is_stopped_by_nu is stopped
+    monkeypatch.setattr(BandwidthSearch, "sample_is_too_small", True)  # volumes do not tell which is the best
+    failing = training_masses[0] > 0.8 >= training_masses[-1]
+    assert with_candidates(training_masses, best)._is_stopped_by_nu is failing
+
+
+def test_bandwidths_that_fail_are_left_out_and_tried_again_with_narrower_ones():
+    search = with_candidates([0.9, 0.8, 0.7])
+    search.scores = {1.0: "one", 2.0: "two", 3.0: "three"}
+    np.testing.assert_allclose(search._leave_out_failures(), 2.0 * 2.0 ** (-np.arange(1, 5) / 3))
+    assert [candidate.sigma for candidate in search.candidates] == [2.0, 3.0]
+    assert search.scores == {2.0: "two", 3.0: "three"}
+
+
+@pytest.mark.parametrize(
+    ("training_masses", "fails"), [([0.7, 0.81], True), ([0.7, 0.8], False), ([0.9, 0.95], False), ([0.9], False)]
+)
+def test_narrower_bandwidths_are_not_solved_after_one_that_fails(training_masses, fails):
+    assert with_candidates(training_masses)._last_fails() is fails
+
+
+def test_the_grid_grows_beyond_the_scale_of_the_rows_only_if_the_last_step_made_sets_smaller():
+    wider, narrower = np.array([4.0, 5.0]), np.array([0.9, 0.8])
+    flat, falling = [3.0, 2.0, 1.996], [3.0, 2.0, 1.994]
+    assert with_candidates([0.7] * 3, values=flat)._gains_nothing_by_width(wider)
+    assert not with_candidates([0.7] * 3, values=falling)._gains_nothing_by_width(wider)
+    assert not with_candidates([0.7] * 3, values=flat)._gains_nothing_by_width(narrower)
+    assert not with_candidates([0.7] * 3, values=flat)._gains_nothing_by_width(np.empty(0))
+    assert not with_candidates([0.7] * 3, values=flat, rule="area")._gains_nothing_by_width(wider)
+    assert not with_candidates([0.7] * 2, values=flat[1:])._gains_nothing_by_width(wider)  # 2 is the global scale
+    assert not with_candidates([0.7] * 3, values=[1.0])._gains_nothing_by_width(wider)
+
+
+def test_columns_are_left_out_only_where_bandwidths_are_compared_by_volumes_in_more_than_five():
+    def can_fall_back(n_candidates=2, method="auto", n_columns=6, rule="log_volume", extensible=False):
+        search = BandwidthSearch(np.zeros((4, n_columns)), [], None, SimpleNamespace(method=method), None, rule)
+        search.candidates, search.extensible = [None] * n_candidates, extensible
+        return search._can_fall_back
+
+    assert can_fall_back()
+    assert can_fall_back(n_candidates=1, extensible=True)
+    assert not can_fall_back(n_candidates=1)
+    assert not can_fall_back(method="importance")
+    assert not can_fall_back(n_columns=5)
+    assert not can_fall_back(rule="area")
+
+
+@pytest.mark.parametrize(
+    ("method", "sigmas", "drawn"),
+    [
+        ("importance", [0.3, 0.5, 2.0], [(0.5, 0.1), ("best", 1.0)]),
+        ("importance", [0.3, 0.5, 0.8, 2.0, 3.0], [(0.8, 0.1), ("best", 1.0)]),
+        ("importance", [0.3], [(0.3, 1.0)]),
+        ("box", [0.3, 0.5, 2.0], [(0.5, 1.0)]),
+    ],
+)
+def test_points_are_drawn_for_the_middle_candidate_first_and_then_for_the_best(method, sigmas, drawn, monkeypatch):
+    found, draw = [], BandwidthSearch._draw
+
+    def recorded(self, candidate, share=1.0):
+        assert not self.curves or candidate is self.best  # by the first points
+        found.append((candidate.sigma, share))
+        draw(self, candidate, share)
+
+    monkeypatch.setattr(BandwidthSearch, "_draw", recorded)
+    X, rng = two_moons(100, random_state=0), np.random.RandomState(0)
+    splits, sampler = random_splits(100, 3, 0.2, rng), VolumeSampler(method, X, 2000, rng)
+    search = BandwidthSearch(X, splits, mass_grid(0.9, 0.04, 5), sampler, Solver(0.8, 1e-3, -1))
+    search.solve(np.array(sigmas), 0.8)
+    assert search.candidates[0].report.training_mass < 0.86
+    search.measure()
+    assert found[0] == drawn[0]
+    assert [share for _, share in found] == [share for _, share in drawn]
+    n_drawn = len(found)
+    search.measure()  # the points serve again
+    assert len(found) == n_drawn
