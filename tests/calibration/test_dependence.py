@@ -82,6 +82,14 @@ def test_independent_columns_forget_at_once(n):
     assert decorrelation_lag(np.random.default_rng(0).normal(size=(n, 3))) <= 1
 
 
+def test_decorrelation_lag_of_sums_of_neighbours():
+    """A sum of k neighbours has k - 1 lags that are correlated."""
+    noise = np.random.default_rng(0).normal(size=20_000)
+    for k in (1, 2, 4):
+        sums = np.convolve(noise, np.ones(k), "valid")
+        assert decorrelation_lag(sums[:, np.newaxis]) == k - 1
+
+
 @pytest.mark.parametrize(("rho", "lag"), [(0.5, 4), (0.9, 28)])
 def test_decorrelation_lag_is_that_of_the_column_that_remembers_longest(rho, lag):
     """The least lag with rho**lag < 0.05 is 5 or 29, known to a few rows."""

@@ -21,6 +21,12 @@ def test_staying_probability_of_one_draw_is_the_width():
     assert staying_probability(np.array([0.2]), np.array([0.9])) == pytest.approx(0.7)
 
 
+def test_staying_probability_of_bounds_far_apart():
+    """All draws fall between two bounds that follow each other."""
+    assert staying_probability(np.zeros(300), np.ones(300)) == pytest.approx(1.0)
+    assert staying_probability(np.full(300, 0.1), np.ones(300)) == pytest.approx(0.9**300, rel=1e-6)
+
+
 def test_bounds_that_cross_have_probability_zero():
     assert staying_probability(np.array([0.1, 0.8]), np.array([0.2, 0.7])) == 0.0
 

@@ -229,3 +229,13 @@ def test_a_monitor_goes_on_from_stored_arrays(reserved):
     for name in found:
         np.testing.assert_array_equal(found[name], expected[name])
     assert parts.log_martingale_ == whole.log_martingale_ != 0.0
+
+
+def test_an_alarm_is_restored_before_the_next_batch():
+    drifted = monitor_of(np.arange(100.0), 0.01, 0)
+    drifted.update(np.full(200, -1.0))
+    restored = monitor_of(np.arange(100.0), 0.01, 0)
+    restored.restore_arrays(drifted.to_arrays())
+    assert restored.drifted_ is True
+    assert restored.log_martingale_ == drifted.log_martingale_ > np.log(100)
+    assert (restored.n_rows_, restored.n_batches_) == (200, 1)
