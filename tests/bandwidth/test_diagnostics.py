@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -182,6 +183,11 @@ def test_the_nu_suggested_grows_with_the_outliers_needed(nu, training_mass, advi
     found = said(curve(training_mass=training_mass), selection(nu=nu))
     assert f"{advice}, or a wider sigma." in found
     assert f"holds {training_mass:.3f} of its training rows, and must hold at most 0.800" in found
+
+
+def test_the_nu_suggested_is_five_times_the_outliers_needed_at_most():
+    barely = replace(curve(training_mass=0.99), masses=np.array([0.9, 0.92, 0.94]))
+    assert "Try nu=0.55 or more" in said(barely, selection(nu=0.2))  # 1.1 * 0.1 * 5
 
 
 def test_of_the_larger_sets_the_best_measured_must_have_enough_points():
