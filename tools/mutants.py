@@ -259,7 +259,7 @@ def main() -> None:
             shutil.copy2(PROJECT / name, root / name)
         tests = measured(root, options.kept)
         table = csv.writer(file, lineterminator="\n")
-        table.writerow(["package", "file", "line", "change", "outcome", "killed by"])
+        table.writerow(["package", "file", "line", "description", "outcome", "killed by"])
         for package in options.package or PACKAGES:
             possible = mutants(package)
             drawn = random.Random(f"{options.seed} {package}").sample(possible, min(options.sample, len(possible)))

@@ -215,6 +215,19 @@ def test_same_seed_same_choice(forced):
     assert fits[0].volume_ == fits[1].volume_
 
 
+def test_points_that_did_not_suffice_are_thinned(forced):
+    """More were drawn than asked for, and they did not help: all scores are of those that are left."""
+    X, rng = paper_mixture(8).sample(200, random_state=0), np.random.RandomState(0)
+    splits, sampler = random_splits(200, 2, 0.2, rng), VolumeSampler("auto", X, 200, rng)
+    drawn, draw = [], sampler.draw
+    sampler.draw = lambda *arguments, **options: drawn.append(draw(*arguments, **options)) or drawn[-1]
+    search = BandwidthSearch(X, splits, mass_grid(0.9, 0.04, 5), sampler, Solver(0.8, 1e-3, -1))
+    search.search(np.array([3.0, 4.0]), extensible=False)
+    assert len(drawn[-1].points) >= 400
+    assert 200 <= len(search.sample.points) < 400
+    assert {len(scores) for scores in search.scores.values()} == {len(search.sample.points)}
+
+
 def test_a_hundred_columns_and_few_rows_warn_and_work():
     X = paper_mixture(100).sample(80, random_state=0)
     with warnings.catch_warnings(record=True) as caught:

@@ -39,6 +39,11 @@ def test_online_p_values_are_ranks_among_all_before():
     assert stats.kstest(found, "uniform").pvalue > 0.001
 
 
+def test_a_new_monitor_has_no_evidence():
+    monitor = monitor_of(np.arange(10.0), 0.01, 0)
+    assert (monitor.log_martingale_, monitor.drifted_, monitor.n_rows_, monitor.n_batches_) == (0.0, False, 0, 0)
+
+
 def test_the_bet_is_a_likelihood_ratio():
     """Its mean under the uniform is one, over all histograms of a few draws."""
     total = 0.0
