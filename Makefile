@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-all test-oldest fuzz faults audit lint bench wheel reproduce clean
+.PHONY: demo test test-all test-oldest fuzz faults mutants audit lint bench wheel reproduce clean
 
 # The environment is made once and again when the requirements change.
 .venv/.ready: pyproject.toml
@@ -40,6 +40,12 @@ fuzz: .venv/.ready
 # Signals, full disks, changing files, odd clocks and forks while it works: `make faults ARGS='--cases 500 --seed 0'`.
 faults: .venv/.ready
 	$(BIN)/python tests/faults/run.py $(ARGS)
+
+# Small changes to the code that tests should notice: `make mutants ARGS='--sample 50 --seed 2'`; an hour on one core.
+mutants: export OMP_NUM_THREADS := 1
+mutants: export OPENBLAS_NUM_THREADS := 1
+mutants: .venv/.ready
+	$(BIN)/python tools/mutants.py $(ARGS)
 
 # The suite on the lowest versions of all requirements, for every Python that pyproject.toml names; ARGS are pytest's.
 test-oldest: .venv/.ready

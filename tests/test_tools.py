@@ -1,4 +1,4 @@
-"""The scripts of the make targets `test-oldest` and `audit`, without a network."""
+"""The scripts of the make targets `test-oldest`, `audit` and `mutants`, without a network."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
-@pytest.fixture(params=["oldest", "audit"])
+@pytest.fixture(params=["oldest", "audit", "mutations"])
 def tool(request):
     spec = importlib.util.spec_from_file_location(request.param, ROOT / "tools" / f"{request.param}.py")
     module = importlib.util.module_from_spec(spec)
@@ -65,3 +65,22 @@ def test_vulnerabilities_are_listed_and_silence_is_no_answer(tool, monkeypatch, 
         monkeypatch.setattr(tool, "audited", lambda _, silence=silence: silence)
         assert tool.vulnerable({"other": package()}) == []
         assert "Vulnerabilities: skipped" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("tool", ["mutations"], indirect=True)
+def test_mutants_change_code_but_no_texts_and_types(tool):
+    lines = ["def least(a: Literal[1], b=2) -> float:", '    """The least."""', "    if a < b:", '        warn("1")']
+    lines += ['        raise ValueError(f"{a + 1}")', "    total = 0", "    total += min(a, b)", "    return total"]
+    found = list(tool.mutations("\n".join(lines)))
+    assert sorted((each.line, each.change.partition(" in ")[0]) for each in found) == [
+        (1, "2 -> 3"),
+        (3, "a < b -> a <= b"),
+        (3, "a < b -> a >= b"),
+        (6, "0 -> 1"),
+        (7, "min -> max"),
+        (7, "total += min(a, b) -> pass"),
+        (7, "total += min(a, b) -> total -= min(a, b)"),
+        (8, "return total -> return None"),
+    ]
+    assert all(each.lines == {each.line} for each in found if each.line > 1)
+    assert next("if a <= b:" in each.source for each in found if each.line == 3)

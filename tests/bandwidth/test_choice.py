@@ -3,7 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mvset.bandwidth.choice import Selection, least_area, widest_of_smallest
+from mvset.bandwidth.choice import (
+    Selection,
+    eligible_bandwidths,
+    least_area,
+    parameter_penalty,
+    widest_of_smallest,
+)
 from mvset.bandwidth.curves import BandwidthCurve
 
 MASSES = np.array([0.9, 0.95])
@@ -100,6 +106,49 @@ def test_the_rule_of_the_paper_takes_the_least_area_of_those_that_meet_its_condi
     choice = least_area(curves, 4.0, True)
     assert curves[choice.best].sigma == 2
     np.testing.assert_array_equal(choice.values, [0.1, 0.4, 0.5])
+
+
+def test_areas_that_no_point_hits_are_the_least_in_the_box_and_unknown_elsewhere():
+    curves = [curve(1, -np.inf, area=0.0), curve(2, -np.inf), curve(3, -np.inf), curve(4, 1.0, area=0.5)]
+    assert least_area(curves, 4.0, True).best == 1
+    assert least_area(curves, 4.0, False).best == 3
+    assert least_area(curves[:3], 4.0, False).best == 1
+    np.testing.assert_array_equal(least_area(curves, 4.0, True).values, [0.0, 0.0, 0.0, 0.5])
+
+
+def test_sets_of_which_none_is_measured_have_no_errors_and_the_middle_is_taken():
+    choice = widest_of_smallest([curve(sigma, -np.inf) for sigma in range(1, 7)], 4.0, False)
+    assert choice.best == 3
+    np.testing.assert_array_equal(choice.errors, 0.0)
+
+
+def test_wider_bandwidths_are_tried_up_to_the_first_that_is_worse():
+    curves = [curve(1, 1.0), curve(2, 1.0), curve(4, 2.0), curve(8, 1.0, by_split=[0.0, 1.0, 1.0, 2.0])]
+    assert widest_of_smallest(curves, 4.0, True).best == 3  # of equal ones the widest is the least
+    curves[3] = curve(8, 1.1, by_split=[0.1, 1.1, 1.1, 2.1])
+    assert widest_of_smallest(curves, 4.0, True).best == 1
+
+
+def test_two_splits_know_a_standard_error():
+    curves = [curve(1, 1.0, by_split=[1.0, 1.0]), curve(2, 1.1, by_split=[0.9, 1.3])]
+    choice = widest_of_smallest(curves, 2.0, True)
+    assert choice.errors[1] == pytest.approx(0.2)
+    assert choice.best == 1
+
+
+def test_the_first_and_the_last_of_a_grid_are_not_smoothed():
+    ratio = 2 ** (1 / 3)
+    curves = [curve(ratio**k, value) for k, value in enumerate([1.0, 5.0, 9.0, 2.0])]
+    np.testing.assert_allclose(widest_of_smallest(curves, 4.0, True).values, [1.0, 5.0, 6.25, 2.0])
+
+
+def test_parameters_cost_half_the_logarithm_of_the_rows_for_each():
+    assert parameter_penalty(3, 100) == pytest.approx(3 * np.log(100) / 200)
+
+
+def test_masses_up_to_the_least_asked_for_meet_the_condition():
+    assert eligible_bandwidths([0.91, 0.9, 0.5], MASSES) == [1, 2]
+    assert eligible_bandwidths([0.91, 0.95], MASSES) == [0, 1]
 
 
 # ---------------------------------------------------------------- what the condition on nu leaves out

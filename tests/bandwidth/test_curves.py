@@ -31,6 +31,16 @@ def test_masses_stay_inside_the_unit_interval(mass):
     assert masses.mean() == pytest.approx(mass)
 
 
+def test_masses_go_four_fifths_of_the_way_to_the_nearer_end():
+    np.testing.assert_allclose(mass_grid(0.99, 0.04, 3), [0.982, 0.99, 0.998])
+    np.testing.assert_allclose(mass_grid(0.01, 0.04, 3), [0.002, 0.01, 0.018])
+
+
+def test_mean_over_masses_that_are_not_equally_spaced():
+    masses = np.array([0.1, 0.2, 0.5])
+    assert mean_over(masses, np.array([1.0, 3.0, 7.0])) == pytest.approx((0.1 * 2.0 + 0.3 * 5.0) / 0.4)
+
+
 def test_area_is_the_trapezoid_of_the_volumes():
     curve = curve_of(0)
     assert curve.area == pytest.approx(auc(MASSES, curve.volumes))

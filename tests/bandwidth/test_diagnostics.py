@@ -2,12 +2,16 @@ from __future__ import annotations
 
 import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from mvset import MinimumVolumeSet
+from mvset.bandwidth.choice import Selection
+from mvset.bandwidth.curves import BandwidthCurve
+from mvset.bandwidth.diagnostics import warn_about_bandwidth, warn_if_on_edge
 from mvset.datasets import paper_mixture, two_moons
 from mvset.exceptions import (
     BandwidthEdgeWarning,
@@ -105,3 +109,129 @@ def test_a_bandwidth_that_is_a_guess_is_called_one():
     X = paper_mixture(15).sample(300, random_state=0)
     with pytest.warns(VolumeWarning, match=r"sigma=3, is a guess\. The middle of .* or try 'auto'"):
         MinimumVolumeSet(sigma=[2.0, 3.0, 4.0], splits=2, volume_method="box", random_state=0).fit(X)
+
+
+# ---------------------------------------------------------------- each warning alone
+
+
+def curve(sigma=2.0, training_mass=0.5, offsets=(3.0, 2.0, 1.0), hits=500, sizes=(500.0, 500.0, 500.0)):
+    zeros = np.zeros(3)
+    return BandwidthCurve(
+        masses=np.array([0.8, 0.85, 0.9]),
+        offsets=np.array(offsets),
+        volumes=zeros,
+        log_volumes=zeros,
+        standard_errors=zeros,
+        hits=np.full(3, hits),
+        effective_sample_sizes=np.array(sizes),
+        area=0.0,
+        area_error=0.0,
+        mean_log_volume=0.0,
+        sigma=sigma,
+        training_mass=training_mass,
+        split_log_volumes=zeros,
+    )
+
+
+def selection(values=(3.0, 1.0, 2.0), errors=0.1, nu=0.4, criterion="log volume", eligible=None, sigmas=None):
+    n = len(values)
+    return Selection(
+        criterion,
+        "So it is.",
+        "box",
+        1000,
+        800.0,
+        "log volume",
+        sigmas=np.arange(1.0, n + 1) if sigmas is None else np.array(sigmas),
+        values=np.array(values),
+        errors=np.full(n, errors),
+        eligible=np.ones(n, dtype=bool) if eligible is None else np.array(eligible),
+        nus=np.full(n, nu),
+    )
+
+
+def said(curve, selection):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_about_bandwidth(curve, selection)
+    assert len(caught) <= 1
+    return str(caught[0].message) if caught else ""
+
+
+def test_nothing_is_said_where_nothing_limits_the_choice():
+    assert said(curve(), selection()) == ""
+    assert said(curve(training_mass=0.8, sizes=(0.0, 0.0, 400.0)), selection()) == ""
+
+
+def test_sets_that_hold_the_whole_box_are_blamed_on_the_bandwidth():
+    assert "too narrow, or too wide" in said(curve(hits=1000), selection())
+    assert "too narrow, or too wide" in said(curve(offsets=(0.0, 0.0, 0.0)), selection())
+    assert said(curve(hits=999), selection()) == ""
+
+
+@pytest.mark.parametrize(
+    ("nu", "training_mass", "advice"),
+    [
+        (0.1, 0.9, "Try nu=0.25 or more"),  # 0.2 outliers are needed, 0.1 make nu: 1.1 * 0.2, rounded up
+        (0.1, 0.99, "Try nu=1"),  # ten times as many as outliers, but five are the most: 1.1 * 0.2 * 5
+        (0.1, 1.0, "Try nu=0.45 or more"),  # nothing is known: twice the outliers needed
+        (0.7, 0.81, "Try nu=0.9 or more"),  # 1.1 * 0.2 * 0.7 / 0.19, and at least a quarter more
+        (1.0, 0.9, "Ask for a larger mass"),
+    ],
+)
+def test_the_nu_suggested_grows_with_the_outliers_needed(nu, training_mass, advice):
+    found = said(curve(training_mass=training_mass), selection(nu=nu))
+    assert f"{advice}, or a wider sigma." in found
+    assert f"holds {training_mass:.3f} of its training rows, and must hold at most 0.800" in found
+
+
+def test_the_nu_suggested_is_five_times_the_outliers_needed_at_most():
+    barely = replace(curve(training_mass=0.99), masses=np.array([0.9, 0.92, 0.94]))
+    assert "Try nu=0.55 or more" in said(barely, selection(nu=0.2))  # 1.1 * 0.1 * 5
+
+
+def test_of_the_larger_sets_the_best_measured_must_have_enough_points():
+    assert "in the set of mass 0.9 at sigma=2 is 399" in said(curve(sizes=(900.0, 300.0, 399.0)), selection())
+    assert "in the set of mass 0.85 at sigma=2 is 399" in said(curve(sizes=(900.0, 399.0, 2.0)), selection())
+    assert "needed. So it is." in said(curve(sizes=(9.0, 9.0, 9.0)), selection(criterion="feature subsets"))
+    assert "needed. Raise" in said(curve(sizes=(9.0, 9.0, 9.0)), selection())
+    assert "sigma=2, is a guess. So it is. Raise" in said(curve(), selection(criterion="middle"))
+
+
+@pytest.mark.parametrize(
+    ("sigma", "values", "expected"),
+    [
+        (1.0, (1.0, 1.2, 2.0), "sigma=1, is the smallest of the 3 tried"),
+        (1.0, (1.0, 1.1, 2.0), ""),
+        (1.0, (1.0, np.inf, 2.0), "sigma=1, is the smallest of the 3 tried"),
+        (3.0, (2.0, 1.2, 1.0), "sigma=3, is the largest of the 3 tried"),
+        (3.0, (2.0, 1.1, 1.0), ""),
+        (1.0, (1.0, 2.0), ""),
+        (2.0, (1.0, 1.0, 9.0), ""),
+    ],
+)
+def test_the_edge_of_the_grid_is_named_where_the_next_bandwidth_is_worse_by_more_than_the_error(
+    sigma, values, expected
+):
+    found = said(curve(sigma), selection(values, errors=0.15))
+    assert (expected in found) if expected else found == ""
+
+
+def test_a_difference_too_small_for_a_wider_search_is_none():
+    assert said(curve(1.0), selection((1.0, 1.004, 2.0), errors=0.0)) == ""
+    assert "smallest" in said(curve(1.0), selection((1.0, 1.006, 2.0), errors=0.0))
+
+
+def test_the_nu_that_stops_the_choice_is_named():
+    stopped = selection((0.5, 1.0, 2.0, 3.0), eligible=[False, True, True, True])
+    assert "sigma=2, is the narrowest that nu=0.4 allows" in said(curve(2.0), stopped)
+
+
+def test_the_edge_of_bandwidths_that_were_tried_elsewhere():
+    with pytest.warns(BandwidthEdgeWarning, match="sigma=1, is the smallest of the 3 tried"):
+        warn_if_on_edge(1.0, [1.0, 2.0, 3.0])
+    with pytest.warns(BandwidthEdgeWarning, match="sigma=3, is the largest of the 3 tried"):
+        warn_if_on_edge(3.0, [1.0, 2.0, 3.0])
+    with warnings.catch_warnings(action="error"):
+        warn_if_on_edge(2.0, [1.0, 2.0, 3.0])
+        warn_if_on_edge(2.0, [1.0, 2.0])

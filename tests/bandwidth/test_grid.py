@@ -41,6 +41,19 @@ def test_two_distinct_rows():
     assert len(bandwidth_grid(np.array([[0.0], [1.0], [1.0]]), np.random.RandomState(0))) >= 2
 
 
+def test_extension_has_four_more_of_the_same_ratio_in_four_rounds_at_most():
+    np.testing.assert_allclose(extend_grid([1.0, 2.0, 3.0], 2, 3), 3.0 * 2.0 ** (np.arange(1, 5) / 3))
+    np.testing.assert_allclose(extend_grid([1.0, 2.0, 3.0], 0, 3), 2.0 ** (-np.arange(1, 5) / 3))
+    assert len(extend_grid([1.0, 2.0, 3.0], 2, 4)) == len(extend_grid([1.0, 2.0, 3.0], 0, 4)) == 0
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_scales_beyond_float64_are_refused(scale):
+    X = np.random.RandomState(0).normal(size=(50, 2))
+    with pytest.raises(ValueError, match="too far apart or too close for float64"), np.errstate(all="ignore"):
+        bandwidth_grid(scale * X, np.random.RandomState(0))
+
+
 def test_extension_goes_beyond_the_edge_only():
     sigmas = [1.0, 2.0, 3.0]
     assert (extend_grid(sigmas, 2, 0) > 3.0).all()

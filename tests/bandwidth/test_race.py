@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mvset.bandwidth.curves import mass_grid
-from mvset.bandwidth.race import race
+from mvset.bandwidth.race import _Drawn, race
 from mvset.calibration.splits import random_splits
 from mvset.parallel import thread_map
 from mvset.svm.dual import Solver
@@ -85,3 +85,46 @@ def test_few_rows_and_any_number_of_columns(n, d):
     found = raced(gaussian(n, d, 0.0))
     assert all(np.isfinite([each.log_volume, each.sigma]).all() for each in found.values())
     assert min(found, key=lambda name: found[name].log_volume) == "standard"
+
+
+def drawn(X, nu=0.4, n_splits=3):
+    splits = random_splits(len(X), n_splits, 0.2, np.random.RandomState(1))
+    return _Drawn(X, np.arange(len(X)), splits, splits, MASSES, Solver(nu, 1e-3, -1), map)
+
+
+def test_penalties():
+    few, many = drawn(gaussian(100, 5, 0.0)), drawn(gaussian(1000, 2, 0.0))
+    assert few._penalty("standard") == 0.0
+    assert few._penalty("robust") == 0.1
+    assert few._penalty("whiten") == pytest.approx(10 * np.log(80) / 160)
+    assert many._penalty("whiten") == 0.1
+
+
+def test_bandwidths_are_halved_from_twice_the_global_scale_on_as_long_as_nu_allows():
+    X = gaussian(200, 2, 0.0)
+    found = drawn(X)._candidates("standard")
+    sigmas = np.array([candidate.sigma for candidate in found])
+    assert sigmas[0] == pytest.approx(2 * np.sqrt(2.0), rel=0.1)  # of standardised columns
+    np.testing.assert_allclose(sigmas[:-1] / sigmas[1:], 2.0)
+    assert 1 < len(found) < 8
+    assert len(drawn(X, nu=0.02)._candidates("standard")) == 1
+    for candidate in found:
+        held = np.mean(candidate.function(X) >= candidate.offsets[:, np.newaxis], axis=1)
+        np.testing.assert_allclose(held, MASSES, atol=0.06)
+        np.testing.assert_array_equal(candidate.largest_set(X), candidate.function(X) >= candidate.offsets[-1])
+
+
+def test_two_draws_that_agree_decide(monkeypatch):
+    answers = []
+    monkeypatch.setattr(_Drawn, "smallest_sets", lambda *_: (np.array(answers.pop(0)), np.array([1.0, 2.0])))
+    X = gaussian(100, 3, 0.0)
+    answers[:] = [[5.0, 4.0], [5.0, 2.0], [0.0, 9.0]]
+    assert raced(X)["whiten"].log_volume == -2.0
+    assert len(answers) == 1
+    answers[:] = [[5.0, 4.0], [5.0, 6.0], [5.0, 9.0]]
+    assert raced(X)["whiten"].log_volume == 1.0
+    assert answers == []
+    answers[:] = [[5.0, 4.0], [5.0, 4.0]]
+    assert raced(gaussian(100, 20, 0.0))["whiten"].sigma == pytest.approx(2.0 * 2.0)  # five columns of twenty
+    answers[:] = [[5.0, 4.0], [5.0, 4.0]]
+    assert raced(gaussian(100, 8, 0.0))["whiten"].sigma == pytest.approx(2.0)

@@ -2,16 +2,18 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from mvset import MinimumVolumeSet
+from mvset.bandwidth.choice import Choice
 from mvset.bandwidth.curves import mass_grid
 from mvset.bandwidth.grid import bandwidth_grid
-from mvset.bandwidth.search import BandwidthSearch
+from mvset.bandwidth.search import BandwidthSearch, Candidate, _scored, split_offsets
 from mvset.calibration.aggregation import aggregate
-from mvset.calibration.splits import random_splits
+from mvset.calibration.splits import Split, random_splits
 from mvset.datasets import paper_mixture, two_moons
 from mvset.svm.dual import Solver
 from mvset.svm.metric import Metric
@@ -226,6 +228,19 @@ def test_same_seed_same_choice(forced):
     assert fits[0].volume_ == fits[1].volume_
 
 
+def test_points_that_did_not_suffice_are_thinned(forced):
+    """More were drawn than asked for, and they did not help: all scores are of those that are left."""
+    X, rng = paper_mixture(8).sample(200, random_state=0), np.random.RandomState(0)
+    splits, sampler = random_splits(200, 2, 0.2, rng), VolumeSampler("auto", X, 200, rng)
+    drawn, draw = [], sampler.draw
+    sampler.draw = lambda *arguments, **options: drawn.append(draw(*arguments, **options)) or drawn[-1]
+    search = BandwidthSearch(X, splits, mass_grid(0.9, 0.04, 5), sampler, Solver(0.8, 1e-3, -1))
+    search.search(np.array([3.0, 4.0]), extensible=False)
+    assert len(drawn[-1].points) >= 400
+    assert 200 <= len(search.sample.points) < 400
+    assert {len(scores) for scores in search.scores.values()} == {len(search.sample.points)}
+
+
 def test_a_hundred_columns_and_few_rows_warn_and_work():
     X = paper_mixture(100).sample(80, random_state=0)
     with warnings.catch_warnings(record=True) as caught:
@@ -248,3 +263,200 @@ def test_with_five_columns_there_is_none_to_leave_out():
     model = MinimumVolumeSet(sigma=[1.0, 2.0], splits=2, n_volume_points=5, random_state=0).fit(X)
     assert model.selection_.effective_sample_size < 400
     assert model.selection_.criterion == "log volume"
+
+
+# ---------------------------------------------------------------- parts of the search
+
+
+def test_splits_are_independent_up_to_one_round_over_all_rows():
+    X = np.zeros((100, 1))
+    for n_splits, expected in ((3, 3.0), (5, 5.0), (20, 5.0)):
+        splits = random_splits(100, n_splits, 0.2, np.random.RandomState(0))
+        assert BandwidthSearch(X, splits, None, None, None).n_independent_splits == expected
+
+
+def test_small_training_samples_are_scored_on_three_thousand_rows_or_a_few_less():
+    rows = np.arange(10_000)
+    small, half = Split(rows[:4999], rows[4999:]), Split(rows[:5000], rows[5000:])
+    assert _scored(half, 10_000) is half
+    scored = _scored(small, 10_000)
+    np.testing.assert_array_equal(scored.train, small.train)
+    np.testing.assert_array_equal(scored.held_out, rows[4999::2])
+    assert len(_scored(Split(rows[:10], rows[-3000:]), 10_000).held_out) == 3000
+    searches = [BandwidthSearch(np.zeros((10_000, 1)), splits, None, None, None) for splits in ([small], [small, half])]
+    assert [search.training_samples_are_small for search in searches] == [True, False]
+
+
+def test_small_training_samples_have_the_offsets_of_all_scores_together():
+    X = two_moons(200, random_state=0)
+    rows = np.random.RandomState(0).permutation(200)
+    splits = [Split(np.sort(part), np.setdiff1d(rows, part)) for part in (rows[:60], rows[60:120], rows[120:180])]
+    masses = np.array([0.8, 0.9])
+    search = BandwidthSearch(X, splits, masses, None, Solver(0.4, 1e-3, -1))
+    search.solve(np.array([0.3, 0.5]), 0.4)
+    assert [candidate.sigma for candidate in search.candidates] == [0.3, 0.5]
+    for candidate in search.candidates:
+        for dual in candidate.duals:
+            assert dual.alpha.sum(dtype=np.float64) == pytest.approx(0.4 * 60, rel=1e-5)
+        held = np.mean(candidate.function(X) >= candidate.offsets[:, np.newaxis], axis=1)
+        np.testing.assert_allclose(held, masses, atol=0.1)
+        assert (np.diff(candidate.offsets) < 0).all()
+    search.choice = Choice(1, np.zeros(2), np.zeros(2))
+    again = search.solve_splits(splits, [])
+    assert all(dual.gap < 1e-3 for dual in again)
+    more = [*splits, Split(np.sort(rows[140:]), np.sort(rows[:140]))]
+    further = search.solve_splits(more, [])
+    for dual, before in zip(further, again, strict=False):
+        np.testing.assert_array_equal(dual.alpha, before.alpha)
+    assert further[3].alpha.sum(dtype=np.float64) == pytest.approx(0.4 * 60, rel=1e-5)
+
+
+def test_the_largest_set_is_the_largest_that_is_not_all_of_space():
+    function = lambda points, run: points[:, 0]  # noqa: E731
+    points = np.array([[0.5], [1.0], [1.5], [3.0]])
+    for offsets, expected in (([2.0, 1.0], [0, 1, 1, 1]), ([2.0, 0.0], [0, 0, 0, 1]), ([0.0, 0.0], [1, 1, 1, 1])):
+        candidate = Candidate(Solver(0.4, 1e-3, -1), function, np.array(offsets), np.array([offsets]), [], None)
+        np.testing.assert_array_equal(candidate.largest_set(map)(points), np.array(expected, dtype=bool))
+
+
+def test_offsets_of_each_split_alone():
+    scores = [np.arange(1.0, 11.0), np.arange(10.0, 110.0, 10.0)]
+    np.testing.assert_allclose(split_offsets(scores, np.array([0.5, 0.9])), [[5.5, 1.5], [55.0, 15.0]])
+
+
+def test_sets_that_are_all_of_space_have_no_effective_sample_size():
+    search = searched(two_moons(100, random_state=0), (), np.array([0.3, 0.5]))
+    best = search.choice.best
+    assert search.effective_sample_size == search.curves[best].effective_sample_sizes[-1] > 400
+    for n_bounded, size in ((10, 9.0), (8, 7.0), (1, 0.0), (0, 9.0)):
+        offsets = (np.arange(10) < n_bounded).astype(float)
+        search.curves[best] = replace(search.curves[best], offsets=offsets, effective_sample_sizes=np.arange(10.0))
+        assert search.effective_sample_size == size
+
+
+def test_a_metric_pays_for_its_parameters():
+    X = paper_mixture(3).sample(100, random_state=0)
+    for metric, n_parameters in ((None, 0), ("whiten", Metric.fitted("whiten", X, X.std(axis=0)).n_parameters)):
+        rng = np.random.RandomState(0)
+        splits, sampler = random_splits(100, 3, 0.2, rng), VolumeSampler("auto", X, 500, rng)
+        masses, solver = mass_grid(0.9, 0.04, 5), Solver(0.4, 1e-3, -1)
+        search = BandwidthSearch(X, splits, masses, sampler, solver, metric=metric)
+        search.search(np.array([1.0]), extensible=False)
+        penalty = n_parameters * np.log(80) / 160
+        assert search.penalised_log_volume == pytest.approx(search.curves[0].mean_log_volume + penalty)
+        assert search.criterion == "given"
+        assert search.reason == "One bandwidth was given."
+
+
+def test_one_metric_serves_all_splits_where_rows_are_many():
+    X = paper_mixture(3).sample(100, random_state=0)
+    splits = random_splits(100, 3, 0.2, np.random.RandomState(0))
+    n_parameters = Metric.fitted("whiten", X, X.std(axis=0)).n_parameters
+    for rows_per_parameter, n_metrics in ((100 / n_parameters, 1), (101 / n_parameters, 3)):
+        search = BandwidthSearch(X, splits, None, None, None, metric="whiten", rows_per_parameter=rows_per_parameter)
+        assert len(search.split_metrics(splits)) == n_metrics
+    assert BandwidthSearch(X, splits, None, None, None).split_metrics(splits) == []
+
+
+def with_candidates(training_masses, best=0, values=None, **options):
+    """A search in rows of global scale two, as after candidates of these training masses were measured."""
+    X = np.repeat([-2.0, 2.0], 10)[:, np.newaxis]
+    search = BandwidthSearch(X, [], np.array([0.8, 0.9]), None, None, **options)
+    search.candidates = [
+        SimpleNamespace(sigma=float(sigma), report=SimpleNamespace(training_mass=mass))
+        for sigma, mass in enumerate(training_masses, start=1)
+    ]
+    search.choice = Choice(best, np.zeros(len(training_masses)) if values is None else np.array(values), None)
+    return search
+
+
+@pytest.mark.parametrize(
+    ("training_masses", "best", "stopped"),
+    [
+        ([0.9, 0.8, 0.7], 1, True),
+        ([0.9, 0.8, 0.7], 2, False),
+        ([0.9, 0.85, 0.7], 2, True),
+        ([0.8, 0.7, 0.6], 0, False),
+        ([0.95, 0.9, 0.85], 0, False),
+    ],
+)
+def test_nu_stops_a_search_whose_best_bandwidth_is_the_narrowest_that_it_allows(
+    training_masses, best, stopped, monkeypatch
+):
+    monkeypatch.setattr(BandwidthSearch, "sample_is_too_small", False)
+    assert with_candidates(training_masses, best)._is_stopped_by_nu is stopped
+    monkeypatch.setattr(BandwidthSearch, "sample_is_too_small", True)  # volumes do not tell which is the best
+    failing = training_masses[0] > 0.8 >= training_masses[-1]
+    assert with_candidates(training_masses, best)._is_stopped_by_nu is failing
+
+
+def test_bandwidths_that_fail_are_left_out_and_tried_again_with_narrower_ones():
+    search = with_candidates([0.9, 0.8, 0.7])
+    search.scores = {1.0: "one", 2.0: "two", 3.0: "three"}
+    np.testing.assert_allclose(search._leave_out_failures(), 2.0 * 2.0 ** (-np.arange(1, 5) / 3))
+    assert [candidate.sigma for candidate in search.candidates] == [2.0, 3.0]
+    assert search.scores == {2.0: "two", 3.0: "three"}
+
+
+@pytest.mark.parametrize(
+    ("training_masses", "fails"), [([0.7, 0.81], True), ([0.7, 0.8], False), ([0.9, 0.95], False), ([0.9], False)]
+)
+def test_narrower_bandwidths_are_not_solved_after_one_that_fails(training_masses, fails):
+    assert with_candidates(training_masses)._last_fails() is fails
+
+
+def test_the_grid_grows_beyond_the_scale_of_the_rows_only_if_the_last_step_made_sets_smaller():
+    wider, narrower = np.array([4.0, 5.0]), np.array([0.9, 0.8])
+    flat, falling = [3.0, 2.0, 1.996], [3.0, 2.0, 1.994]
+    assert with_candidates([0.7] * 3, values=flat)._gains_nothing_by_width(wider)
+    assert not with_candidates([0.7] * 3, values=falling)._gains_nothing_by_width(wider)
+    assert not with_candidates([0.7] * 3, values=flat)._gains_nothing_by_width(narrower)
+    assert not with_candidates([0.7] * 3, values=flat)._gains_nothing_by_width(np.empty(0))
+    assert not with_candidates([0.7] * 3, values=flat, rule="area")._gains_nothing_by_width(wider)
+    assert not with_candidates([0.7] * 2, values=flat[1:])._gains_nothing_by_width(wider)  # 2 is the global scale
+    assert not with_candidates([0.7] * 3, values=[1.0])._gains_nothing_by_width(wider)
+
+
+def test_columns_are_left_out_only_where_bandwidths_are_compared_by_volumes_in_more_than_five():
+    def can_fall_back(n_candidates=2, method="auto", n_columns=6, rule="log_volume", extensible=False):
+        search = BandwidthSearch(np.zeros((4, n_columns)), [], None, SimpleNamespace(method=method), None, rule)
+        search.candidates, search.extensible = [None] * n_candidates, extensible
+        return search._can_fall_back
+
+    assert can_fall_back()
+    assert can_fall_back(n_candidates=1, extensible=True)
+    assert not can_fall_back(n_candidates=1)
+    assert not can_fall_back(method="importance")
+    assert not can_fall_back(n_columns=5)
+    assert not can_fall_back(rule="area")
+
+
+@pytest.mark.parametrize(
+    ("method", "sigmas", "drawn"),
+    [
+        ("importance", [0.3, 0.5, 2.0], [(0.5, 0.1), ("best", 1.0)]),
+        ("importance", [0.3, 0.5, 0.8, 2.0, 3.0], [(0.8, 0.1), ("best", 1.0)]),
+        ("importance", [0.3], [(0.3, 1.0)]),
+        ("box", [0.3, 0.5, 2.0], [(0.5, 1.0)]),
+    ],
+)
+def test_points_are_drawn_for_the_middle_candidate_first_and_then_for_the_best(method, sigmas, drawn, monkeypatch):
+    found, draw = [], BandwidthSearch._draw
+
+    def recorded(self, candidate, share=1.0):
+        assert not self.curves or candidate is self.best  # by the first points
+        found.append((candidate.sigma, share))
+        draw(self, candidate, share)
+
+    monkeypatch.setattr(BandwidthSearch, "_draw", recorded)
+    X, rng = two_moons(100, random_state=0), np.random.RandomState(0)
+    splits, sampler = random_splits(100, 3, 0.2, rng), VolumeSampler(method, X, 2000, rng)
+    search = BandwidthSearch(X, splits, mass_grid(0.9, 0.04, 5), sampler, Solver(0.8, 1e-3, -1))
+    search.solve(np.array(sigmas), 0.8)
+    assert search.candidates[0].report.training_mass < 0.86
+    search.measure()
+    assert found[0] == drawn[0]
+    assert [share for _, share in found] == [share for _, share in drawn]
+    n_drawn = len(found)
+    search.measure()  # the points serve again
+    assert len(found) == n_drawn

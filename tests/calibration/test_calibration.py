@@ -335,6 +335,11 @@ def test_a_score_lies_below_all_offsets(mode, height):
     assert moved.level(moved.below_all) == 1.0
 
 
+@pytest.mark.parametrize(("least", "below"), [(0.5, -0.5), (-0.5, -1.5), (-50.0, -100.0), (3.0, 0.0)])
+def test_a_score_lies_below_the_least_offset_by_one_or_its_size(least, below):
+    assert Calibration.from_training(np.array([200.0, 100.0, least])).below_all == below
+
+
 def test_one_calibration_row_answers():
     calibration = Calibration.from_reserved(np.array([1.0]), Guarantee("conformal"))
     counter = calibration.drift_counter(0.5)

@@ -53,6 +53,14 @@ def test_dependent_rows_are_noticed():
     assert is_dependent(np.sin(np.arange(300) / 20))
 
 
+def test_either_test_of_dependence_suffices():
+    noise = np.random.default_rng(0).normal(size=400)
+    alternating = noise + 0.5 * (-1.0) ** np.arange(400)  # the first lag alone says the contrary
+    assert is_dependent(alternating)
+    weak = autoregressive(0.2, 400, 11)  # ten lags together hide the first
+    assert is_dependent(weak)
+
+
 def test_independent_rows_are_not_called_dependent():
     rng = np.random.default_rng(0)
     draws = [rng.standard_t(2, size=rng.integers(20, 1000)) for _ in range(300)]
@@ -72,6 +80,14 @@ def test_dependence_has_no_scale_and_no_direction():
 @pytest.mark.parametrize("n", [500, 5000])
 def test_independent_columns_forget_at_once(n):
     assert decorrelation_lag(np.random.default_rng(0).normal(size=(n, 3))) <= 1
+
+
+def test_decorrelation_lag_of_sums_of_neighbours():
+    """A sum of k neighbours has k - 1 lags that are correlated."""
+    noise = np.random.default_rng(0).normal(size=20_000)
+    for k in (1, 2, 4):
+        sums = np.convolve(noise, np.ones(k), "valid")
+        assert decorrelation_lag(sums[:, np.newaxis]) == k - 1
 
 
 @pytest.mark.parametrize(("rho", "lag"), [(0.5, 4), (0.9, 28)])

@@ -98,6 +98,11 @@ def test_two_groups_are_the_least():
         GroupSplitting(4, 0.2, np.zeros(20, dtype=int)).splits(np.arange(20), np.random.RandomState(0))
 
 
+def test_one_group_is_left_to_train_on():
+    two = GroupSplitting(4, 0.9, np.repeat([0, 1], 10)).splits(np.arange(20), np.random.RandomState(0))
+    assert {len(split.train) for split in two} == {10}
+
+
 def test_a_single_row_to_train_on_is_refused():
     lopsided = np.append(0, np.ones(19, dtype=int))
     with pytest.raises(ValueError, match="leaves a split with a single row to train on: 2 groups in 20 rows"):
@@ -217,6 +222,15 @@ def test_splits_of_a_splitter_are_reserved_until_they_are_the_share(splitter, n_
     assert len(np.intersect1d(kept, reserved)) == 0
     if isinstance(splitter, GroupKFold):
         assert not np.isin(GROUPS[kept], GROUPS[reserved]).any()
+    if isinstance(splitter, KFold):
+        np.testing.assert_array_equal(reserved, np.arange(60))
+        np.testing.assert_array_equal(kept, np.arange(60, 100))
+
+
+def test_the_first_split_is_reserved_alone_if_it_is_the_share():
+    kept, reserved = custom(KFold(5)).reserve(100, 0.2, np.random.RandomState(0))
+    np.testing.assert_array_equal(reserved, np.arange(20))
+    np.testing.assert_array_equal(kept, np.arange(20, 100))
 
 
 class Splitter:

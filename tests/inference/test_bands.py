@@ -21,6 +21,12 @@ def test_staying_probability_of_one_draw_is_the_width():
     assert staying_probability(np.array([0.2]), np.array([0.9])) == pytest.approx(0.7)
 
 
+def test_staying_probability_of_bounds_far_apart():
+    """All draws fall between two bounds that follow each other."""
+    assert staying_probability(np.zeros(300), np.ones(300)) == pytest.approx(1.0)
+    assert staying_probability(np.full(300, 0.1), np.ones(300)) == pytest.approx(0.9**300, rel=1e-6)
+
+
 def test_bounds_that_cross_have_probability_zero():
     assert staying_probability(np.array([0.1, 0.8]), np.array([0.2, 0.7])) == 0.0
 
@@ -47,3 +53,6 @@ def test_many_rows_fall_back_to_kolmogorov():
     assert upper[10_000] - lower[10_000] == pytest.approx(2 * kstwo.ppf(0.95, 20_000), abs=1e-4)
     assert (lower >= 0).all()
     assert (upper <= 1).all()
+    distance = kstwo.ppf(0.95, 20_000)
+    np.testing.assert_allclose(lower[[0, 9999, -1]], [0.0, 0.5 - distance, 1.0 - distance])
+    np.testing.assert_allclose(upper[[0, 9999, -1]], [distance, 0.5 - 1 / 20_000 + distance, 1.0])

@@ -88,6 +88,36 @@ def test_small_p_values_are_exact(n, m, shift):
     assert distribution_p_value(*counts) == pytest.approx(stats.ks_2samp(now, before, method="exact").pvalue, rel=1e-9)
 
 
+def test_many_dependent_rows_have_the_test_of_their_effective_sizes():
+    """The distance times the root of the effective size, by the distribution of one sample of that size."""
+    now, before = np.array([60, 0, 40]), np.array([100, 50, 150])
+    sizes = EffectiveSizes(3.0, 2.0)  # 100 rows before, 50 now: together as 33
+    distance = 60 / 100 - 100 / 300
+    assert distribution_p_value(now, before, sizes) == pytest.approx(stats.kstwo.sf(distance, 33))
+    assert distribution_p_value(now, before, EffectiveSizes(1e9, 1e9)) == 1.0  # of one row
+
+
+def test_scores_of_a_summary_count_as_its_bins():
+    summary = CountedScores(np.array([0.0, 1.0, 2.0, 3.0]), np.array([1.0, 1.0, 5.0, 3.0]), exact_up_to=2.0)
+    np.testing.assert_array_equal(summary.rounded(np.array([-1.0, 0.5, 2.0, 2.5, 3.0, 9.0])), [-1, 0.5, 2, 2, 3, 3])
+    counter = DriftCounter(summary, 1.0, np.inf, 0.01, INDEPENDENT, INDEPENDENT)
+    counter.update(np.repeat([0.0, 1.0, 2.7, 3.1], [1, 1, 5, 3]))
+    report = counter.report()
+    assert report.distribution_p_value == 1.0
+    assert (report.n_outside, report.share_outside, report.expected_share) == (1, 0.1, 0.1)
+
+
+def test_counts_of_other_counters_are_added():
+    rng = np.random.default_rng(0)
+    before, now = CountedScores.of(rng.normal(size=100)), rng.normal(size=60)
+    whole, first, second = (DriftCounter(before, -1.0, 1.5, 0.01, INDEPENDENT, INDEPENDENT) for _ in range(3))
+    whole.update(now)
+    first.update(now[:25])
+    second.update(now[25:])
+    first.add_counts(second.counts)
+    assert first.report() == whole.report()
+
+
 def test_effective_sizes_are_at_least_one():
     assert EffectiveSizes(4.0, 2.0).of(100, 10) == (25.0, 5.0)
     assert EffectiveSizes(400.0, 200.0).of(100, 10) == (1.0, 1.0)

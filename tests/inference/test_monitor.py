@@ -39,6 +39,11 @@ def test_online_p_values_are_ranks_among_all_before():
     assert stats.kstest(found, "uniform").pvalue > 0.001
 
 
+def test_a_new_monitor_has_no_evidence():
+    monitor = monitor_of(np.arange(10.0), 0.01, 0)
+    assert (monitor.log_martingale_, monitor.drifted_, monitor.n_rows_, monitor.n_batches_) == (0.0, False, 0, 0)
+
+
 def test_the_bet_is_a_likelihood_ratio():
     """Its mean under the uniform is one, over all histograms of a few draws."""
     total = 0.0
@@ -133,6 +138,31 @@ def test_merging_bets_keeps_their_capital():
     assert more.starts[-1] == 65.0
 
 
+def test_bets_of_nearly_the_same_age_are_merged():
+    starts = np.append(np.arange(1.0, 121.0, 2.0), [130.0, 200.0, 201.0, 202.0])  # the oldest two are the most alike
+    bets = Bets(starts, np.zeros(64), np.repeat(np.arange(64.0)[:, np.newaxis], 10, axis=1))
+    more = bets.started(203)
+    np.testing.assert_array_equal(more.starts, [*starts[1:], 203.0])
+    np.testing.assert_array_equal(more.histograms[:, 0], [*range(1, 64), 0.0])
+    np.testing.assert_allclose(np.exp(more.log_capitals), [2.0, *[1.0] * 62, 1 / (203 * 204)])
+
+
+def test_the_martingale_is_the_mean_over_bets_and_what_is_not_bet():
+    """A share 1/(j (j+1)) is bet from batch j on: after two batches a third is left, and waits."""
+    monitor = monitor_of(np.arange(200.0), 0.01, 0)
+    capitals, histograms = np.zeros(0), np.zeros((0, 10))
+    for batch, share in ((np.arange(0.5, 20.0), 1 / 2), (np.arange(100.5, 110.0), 1 / 6)):
+        state = monitor._rng.get_state()
+        p_values, _ = monitor._p_values(batch)
+        monitor._rng.set_state(state)
+        capitals, histograms = np.append(capitals, share), np.vstack([histograms, np.zeros(10)])
+        grown = histograms + np.histogram(p_values, 10, (0.0, 1.0))[0]
+        capitals *= np.exp(_log_likelihood_ratios(grown) - _log_likelihood_ratios(histograms))
+        histograms = grown
+        monitor.update(batch)
+    assert monitor.log_martingale_ == pytest.approx(np.log(capitals.sum() + 1 / 3))
+
+
 def test_an_interrupted_batch_is_not_counted():
     monitor = monitor_of(np.arange(10.0), 0.01, 0)
     monitor.update(np.arange(5.0))
@@ -206,3 +236,13 @@ def test_a_monitor_goes_on_from_stored_arrays(reserved):
     for name in found:
         np.testing.assert_array_equal(found[name], expected[name])
     assert parts.log_martingale_ == whole.log_martingale_ != 0.0
+
+
+def test_an_alarm_is_restored_before_the_next_batch():
+    drifted = monitor_of(np.arange(100.0), 0.01, 0)
+    drifted.update(np.full(200, -1.0))
+    restored = monitor_of(np.arange(100.0), 0.01, 0)
+    restored.restore_arrays(drifted.to_arrays())
+    assert restored.drifted_ is True
+    assert restored.log_martingale_ == drifted.log_martingale_ > np.log(100)
+    assert (restored.n_rows_, restored.n_batches_) == (200, 1)

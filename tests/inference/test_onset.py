@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, multinomial
 
-from mvset.inference.onset import find_onset
+from mvset.inference.autocorrelation import autocorrelation_time
+from mvset.inference.onset import _Known, _log_changing, _log_uniform, _log_whole, _variance_inflation, find_onset
 
 EXPECTED = np.array([0.5, 0.45, 0.05])
 UNLIKE = np.array([0.3, 0.3, 0.4])
@@ -96,3 +97,109 @@ def test_the_likelihood_is_that_of_two_multinomial_segments():
         for t in range(50)
     ]
     assert find_onset(counts, EXPECTED, 1e9).first == int(np.argmax(likelihoods)) == 30
+
+
+def test_the_likelihood_of_rows_that_change_is_the_sum_over_all_segmentations():
+    """V(t) of the module, row by row, by recursion."""
+    rng = np.random.default_rng(4)
+    counts, known = rows(rng, 13, UNLIKE), _Known(EXPECTED, 100.0)
+    up_to = np.vstack([np.zeros(3), np.cumsum(counts, axis=0)])
+
+    def one_set(start, end):
+        return np.exp(known.log_unlike(up_to[end : end + 1] - up_to[start])[0])
+
+    def changing(start):
+        lengths = [length for length in (2, 4, 8) if start + length < 13]
+        return 0.5 * one_set(start, 13) + sum(
+            0.5 / 3 * one_set(start, start + n) * changing(start + n) for n in lengths
+        )
+
+    np.testing.assert_allclose(np.exp(_log_changing(up_to, known)), [changing(t) for t in range(13)])
+
+
+def test_a_known_set_of_shares_is_a_mixture_of_tilted_ones_and_of_any():
+    known = _Known(np.array([0.9, 0.1]), 100.0)
+    tilts = np.array([0.03, 0.06, 0.12, 0.25, 0.4, 0.6, 0.8, 1.5, 3.0])
+    outside = 0.1**tilts
+    tilted = np.mean(outside**2 * (1 - outside))
+    any_shares = 0.5 * 0.5 * 1.5 / (1 * 2 * 3)  # Polya's urn, from Jeffreys' prior
+    assert known.log_unlike(np.array([[1.0, 2.0]]))[0] == pytest.approx(np.log(0.5 * (tilted + any_shares)))
+    assert known.log_alike(np.array([[1.0, 1.0]]))[0] == pytest.approx(np.log(90 * 10 / (100 * 101)))
+
+
+def test_first_and_end_are_exact_where_blocks_are_large():
+    counts = np.round(100 * np.repeat([EXPECTED, UNLIKE, EXPECTED], [10, 5, 9], axis=0)).astype(int)
+    onset = find_onset(counts, EXPECTED, 2000)
+    assert (onset.first, onset.low, onset.high, onset.end) == (10, 10, 10, 15)
+    last = find_onset(counts[:11], EXPECTED, 2000)
+    assert (last.first, last.end) == (10, 11)
+    first = find_onset(counts[10:], EXPECTED, 2000)
+    assert (first.first, first.end) == (0, 5)
+
+
+def test_any_row_is_as_likely_to_be_the_first_unless_all_are_unlike():
+    prior = np.exp(_log_uniform(np.array([[1.0, 2.0], [0.0, 0.0], [3.0, 6.0]])))
+    np.testing.assert_allclose(prior, [0.5 * 3 / 12, 0.0, 0.5 * 9 / 12], atol=1e-200)
+
+
+@pytest.mark.parametrize("confidence", [0.3, 0.8, 0.99])
+def test_the_interval_has_the_likeliest_blocks(confidence):
+    rng = np.random.default_rng(6)
+    counts = np.array([rng.multinomial(500, EXPECTED) for _ in range(9)] + [rng.multinomial(500, UNLIKE)] * 6)
+    alike = 100.0  # rows that count as one
+    onset = find_onset(counts, EXPECTED, 300.0, alike, confidence)
+    assert (onset.rows_per_independent_row, onset.end) == (alike, 15)
+    rows, known = counts / alike, _Known(EXPECTED, 300.0)
+    up_to = np.vstack([np.zeros(3), np.cumsum(rows, axis=0)])
+    likely = np.exp(_log_changing(up_to, known) + known.log_alike(up_to[:-1])) * 0.5 / 15
+    likely[0] += 0.5 * np.exp(known.log_unlike(up_to[-1:])[0])
+    likely /= likely.sum()
+    held, descending = 0.0, list(np.argsort(-likely))
+    chosen = []
+    while held < confidence:
+        chosen.append(descending.pop(0))
+        held += likely[chosen[-1]]
+    assert (onset.first, onset.low, onset.high) == (chosen[0], min(chosen), max(chosen))
+
+
+def test_the_likelihood_of_one_set_of_shares_that_ended():
+    known, up_to = _Known(EXPECTED, 50.0), np.array([[0.0, 0, 0], [1, 2, 3], [4, 4, 4], [9, 5, 4]])
+    expected = known.log_unlike(np.array([[4.0, 4, 4]])) + known.log_alike(np.array([[5.0, 1, 0]]))
+    assert _log_whole(up_to, 2, known) == pytest.approx(expected[0])
+
+
+def test_variance_inflation_is_that_of_the_likelihood_ratio_around_both_segments():
+    rng = np.random.default_rng(7)
+    counts = np.repeat(rng.multinomial(20, EXPECTED, size=15), 2, axis=0).astype(float)
+    counts[10:16] = 3.0 * rng.multinomial(10, UNLIKE, size=6)
+    unlike = (np.arange(30) >= 10) & (np.arange(30) < 16)
+    before, after = ((counts[part].sum(axis=0) + 0.5) / (counts[part].sum() + 1.5) for part in (~unlike, unlike))
+    ratio, deviations = np.log(after / before), []
+    for row, share in zip(counts, np.where(unlike[:, np.newaxis], after, before), strict=True):
+        mean = share @ ratio
+        variance = share @ ratio**2 - mean**2
+        deviations.append((row @ ratio - row.sum() * mean) / np.sqrt(row.sum() * variance))
+    expected = np.mean(np.square(deviations)) * autocorrelation_time(np.array(deviations))
+    assert expected > 1.2
+    assert _variance_inflation(counts, 10, 16) == pytest.approx(expected)
+    assert _variance_inflation(np.tile([5.0, 4.0, 1.0], (30, 1)), 10, 16) == 1.0
+
+
+def test_an_interval_of_less_confidence_is_narrower():
+    rng = np.random.default_rng(1)
+    counts = np.vstack([rows(rng, 200, EXPECTED), rows(rng, 100, [0.4, 0.45, 0.15])])
+    widths = []
+    for confidence in (0.5, 0.95, 0.999):
+        onset = find_onset(counts, EXPECTED, 2000, confidence=confidence)
+        assert onset.confidence == confidence
+        widths.append(onset.high - onset.low)
+    assert widths[0] < widths[1] < widths[2]
+
+
+@pytest.mark.parametrize("rows", [20, 1000, 5000])
+def test_a_drift_from_the_first_row_that_ended(rows):
+    """With many more rows than calibration rows, normal rows at the end look like a drift that lasts."""
+    expected, unlike = np.array([0.5, 0.45, 0.05]), np.array([0.3, 0.3, 0.4])
+    counts = np.round(rows * np.repeat([unlike, expected], [5, 9], axis=0)).astype(int)
+    onset = find_onset(counts, expected, 2000)
+    assert (onset.first, onset.end) == (0, 5)

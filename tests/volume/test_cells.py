@@ -71,6 +71,16 @@ def test_probabilities_of_cells():
     assert total == pytest.approx(1.0)
 
 
+def test_rows_near_a_point_are_found_in_units_of_the_columns():
+    """The narrow column tells the cell, the wide one nothing; the third is constant."""
+    rng = np.random.default_rng(0)
+    narrow, first = 1e-3 * rng.uniform(-1.0, 1.0, size=600), rng.choice(2, 600)
+    numbers = np.column_stack([narrow + 3e-3 * first, rng.uniform(size=600), np.ones(600)])
+    X = np.hstack([numbers, np.eye(2)[first]])
+    blocks, _ = CellSampler(X, ColumnLayout(3, (2,)), np.random.RandomState(0)).draw(numbers)
+    assert np.mean(blocks.argmax(axis=1) == first) == pytest.approx(0.6 + 0.4 / 2, abs=0.05)
+
+
 def test_layout():
     X = rows()
     assert LAYOUT.n_columns == 4

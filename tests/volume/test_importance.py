@@ -8,7 +8,7 @@ from scipy.stats import chi2
 
 from mvset import MinimumVolumeSet
 from mvset.datasets import two_moons
-from mvset.volume.importance import ImportanceSampler
+from mvset.volume.importance import ImportanceSampler, _far_apart, _halves, _patch_ellipsoids, _spacing
 from mvset.volume.measure import measure
 from shapes import Ball, Union, closed_form
 
@@ -130,3 +130,34 @@ def test_shapes_that_account_for_nothing_are_not_refitted(seed, n, d):
         settings = {"sigma": [2.0, 4.0, 6.0], "splits": 3, "n_volume_points": 1000, "random_state": seed}
         model = MinimumVolumeSet(**settings).fit((X - X.mean(axis=0)) / X.std(axis=0))
     assert np.isfinite(model.volume_.log_value)
+
+
+def test_rows_far_apart_reach_every_corner():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(300, 2)), [[50.0, 0.0], [0.0, 2.0], [0.0, -60.0]]])
+    chosen = _far_apart(X, np.array([1.0, 100.0]))
+    assert len(chosen) == len(np.unique(chosen, axis=0)) == 100
+    np.testing.assert_array_equal(chosen[:2], [X[0], X[302]])
+    assert (chosen == X[300]).all(axis=1).any()
+    np.testing.assert_array_equal(_far_apart(X[:3], np.ones(2))[0], X[0])
+    assert len(_far_apart(X[:3], np.ones(2))) == 3
+
+
+def test_spacing_is_the_median_distance_to_the_nearest_other_point():
+    assert _spacing(np.array([[0.0], [0.0], [1.0], [3.0], [7.0]])) == 1.0
+
+
+def test_halves_are_cut_across_the_longest_axis():
+    X = np.array([[0.0, 0.0], [0.1, 1.0], [9.0, 0.0], [9.1, 1.0], [9.2, 0.5]])
+    assert sorted(len(half) for half in _halves(X)) == [2, 3]
+    assert all(np.ptp(half[:, 0]) < 1.0 for half in _halves(X))
+    assert len(_halves(np.array([[0.0, 0.0], [5.0, 5.0], [5.1, 5.0]]))) == 1  # a single row has no extent
+
+
+def test_few_rows_have_the_shrunk_ellipsoid_only():
+    X = np.random.default_rng(0).normal(size=(12, 3)) * [1.0, 2.0, 3.0] + 5.0
+    sample, shrunk = _patch_ellipsoids(X)
+    np.testing.assert_allclose(sample.factor @ sample.factor.T, np.cov(X.T, bias=True), atol=1e-6)
+    np.testing.assert_allclose(sample.centre, X.mean(axis=0))
+    assert np.trace(shrunk.factor @ shrunk.factor.T) == pytest.approx(np.cov(X.T, bias=True).trace(), rel=1e-6)
+    assert len(_patch_ellipsoids(X[:11])) == 1

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mvset.volume.measure import VolumeEstimate, VolumeSample, inside_sets, log_volumes_at, measure
+from mvset.volume.measure import VolumeEstimate, VolumeSample, inside_sets, log_volumes_at, measure, thinned
 
 
 def uniform_sample(n_points, seed=0, n_replicates=None, log_volume=0.0):
@@ -36,6 +36,16 @@ def test_volumes_and_their_combination():
     np.testing.assert_allclose(
         volumes.scaled(volumes.standard_errors), 8 * np.sqrt(fractions * (1 - fractions) / 99) * 1.984 / 1.96, rtol=1e-3
     )
+
+
+def test_the_error_of_a_combination_is_that_of_dependent_volumes():
+    sample = uniform_sample(100)
+    inside = inside_sets(sample.points[:, 0], [0.5, 0.5, 0.2])
+    volumes = measure(sample, inside, [2.0, 3.0, 0.0])
+    assert volumes.combination_error == pytest.approx(5 * volumes.standard_errors[0])
+    assert len(volumes.values) == len(volumes.standard_errors) == 3
+    nothing = measure(sample, inside_sets(sample.points[:, 0], [9.0, 9.0]), [2.0, -3.0])
+    assert nothing.combination_error == pytest.approx(5 * nothing.standard_errors[0])
 
 
 def test_blocks_of_points_give_the_spread_of_their_sums():
@@ -91,6 +101,23 @@ def test_log_volume_of_an_empty_set_is_that_of_one_point():
     assert log_volumes_at(sample, np.arange(10.0), np.array([99.0]))[0] == pytest.approx(-np.log(10))
 
 
+@pytest.mark.parametrize(("n_points", "n_left"), [(1000, 1000), (501, 1000), (500, 500), (300, 334), (10, 10)])
+def test_a_thinned_sample_measures_the_same(n_points, n_left):
+    sample = thinned(uniform_sample(1000, log_volume=np.log(3.0)), n_points)
+    assert len(sample.points) == len(sample.log_weights) == sample.n_replicates == n_left
+    assert np.exp(sample.log_weights).sum() == pytest.approx(3.0)
+
+
+def test_the_error_is_at_least_the_spread_over_draws():
+    """The second draw has missed half of the set."""
+    inside = np.repeat([True, False], [75, 25])[:, np.newaxis]
+    sample = VolumeSample(np.zeros((100, 1)), np.full(100, -np.log(100)), 100, "test")
+    drawn = VolumeSample(np.zeros((100, 1)), np.full(100, -np.log(100)), 100, "test", n_draws=2)
+    assert measure(sample, inside).estimate(0).standard_error == pytest.approx(0.0439, abs=1e-3)
+    # Standard deviation of 0.5 and 0.25 over root two, and Student's t of one degree of freedom over 1.96.
+    assert measure(drawn, inside).estimate(0).standard_error == pytest.approx(0.25 * 12.706 / 1.96, rel=1e-3)
+
+
 def test_estimate_prints_with_its_error():
     estimate = VolumeEstimate(1234.5, 6.78, np.log(1234.5), 10, 9.0, "box")
     assert str(estimate) == "1234 ± 6.8"
@@ -112,3 +139,25 @@ def test_estimate_prints_with_its_error():
 def test_damaged_samples_are_refused(log_weights, n_replicates, method):
     with pytest.raises(ValueError, match="VolumeSample"):
         VolumeSample(np.zeros((4, 1)), log_weights, n_replicates, method)
+
+
+@pytest.mark.parametrize(
+    ("points", "log_weights", "n_draws"),
+    [
+        (np.zeros(4), np.zeros(4), 1),
+        (np.zeros((4, 1, 1)), np.zeros(4), 1),
+        ([[0.0]] * 4, np.zeros(4), 1),
+        (np.zeros((3, 1)), np.zeros(4), 1),
+        (np.zeros((4, 1)), np.array([0.0, 0.0, 0.0, np.inf]), 1),
+        (np.zeros((4, 1)), np.zeros(4), 0),
+        (np.zeros((4, 1)), np.zeros(4), 3),
+        (np.zeros((4, 1)), np.zeros(4), 1.0),
+    ],
+)
+def test_damaged_points_and_draws_are_refused(points, log_weights, n_draws):
+    with pytest.raises(ValueError, match="VolumeSample"):
+        VolumeSample(points, log_weights, 4, "box", n_draws)
+
+
+def test_a_sample_may_do_without_its_points():
+    assert len(VolumeSample(np.zeros((0, 3)), np.zeros(4), 1, "box", 2).log_weights) == 4

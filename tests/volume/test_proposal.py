@@ -64,6 +64,43 @@ def test_reweighting_and_refitting_move_the_distribution_to_the_set(proposal):
     assert hit_rate(refitted.reweighted(coverages, target_weights)) > 0.85
 
 
+def test_a_refit_adds_the_box_around_the_points_and_ellipsoids_with_their_moments(proposal):
+    points, coverages, target_weights = points_in_disc(proposal)
+    refitted = proposal.refitted(points, coverages, target_weights)
+    box, ellipsoid = refitted.shapes[4:]  # the other ellipsoid has hardly any of the points
+    np.testing.assert_allclose(box.centre, Box.around(points).centre)
+    np.testing.assert_allclose(refitted.scales[4, [0, -1]], [0.8, 1.2])
+    np.testing.assert_allclose(ellipsoid.centre, [1.0, 0.0], atol=0.05)
+    np.testing.assert_allclose(ellipsoid.factor @ ellipsoid.factor.T, 0.25**2 * np.eye(2), atol=0.01)
+    # The disc ends at two standard deviations; a tenth of it lies within the root of a tenth of its radius.
+    np.testing.assert_allclose(refitted.scales[5, [0, -1]], [2.0 * np.sqrt(0.1), 2.2], rtol=0.1)
+    np.testing.assert_allclose(refitted.weights[:4], 0.5 * proposal.weights)
+    assert refitted.weights[4:].sum() == pytest.approx(0.5)
+    density = np.exp(proposal._log_shape_densities(coverages))
+    shares = (density / density.sum(axis=0)) @ target_weights
+    added = np.array([shares[0] + 0.05, shares[2]])
+    np.testing.assert_allclose(refitted.weights[4:].sum(axis=1), 0.5 * added / added.sum())
+
+
+def test_few_points_do_not_determine_an_ellipsoid(proposal):
+    points, _, _ = points_in_disc(proposal)
+    for n_points, n_ellipsoids in ((3, 0), (40, 1)):
+        some = points[:: len(points) // n_points]
+        coverages = proposal.coverages(some)
+        refitted = proposal.refitted(some, coverages, np.full(len(some), 1.0 / len(some)))
+        assert len(refitted.shapes) == 4 + 1 + n_ellipsoids
+
+
+def test_the_largest_shapes_are_kept(proposal):
+    weights = np.repeat([[0.0], [0.1], [0.0], [0.9]], N_SCALES, axis=1) / N_SCALES
+    lopsided = replace(proposal, weights=weights)
+    np.testing.assert_array_equal(lopsided.largest_shapes(), [0, 1, 2, 3])  # a dozen at most
+    restricted = lopsided.restricted_to(np.array([0, 1, 3]))
+    assert list(restricted.shapes) == [proposal.shapes[k] for k in (0, 1, 3)]
+    np.testing.assert_allclose(restricted.weights.sum(axis=1), np.array([0.002, 0.102, 0.9]) / 1.004)
+    np.testing.assert_array_equal(lopsided.weights, weights)
+
+
 def test_em_steps_raise_the_likelihood(proposal):
     _, coverages, target_weights = points_in_disc(proposal)
     reweighted = proposal.reweighted(coverages, target_weights)
@@ -100,6 +137,23 @@ def test_geometric_scales():
     assert len(scales) == N_SCALES
     np.testing.assert_allclose(scales[1:] / scales[:-1], 4.0 ** (1 / (N_SCALES - 1)))
     np.testing.assert_allclose(scales[[0, -1]], [2.0, 8.0])
+
+
+def test_shrunk_covariance_of_weighted_rows():
+    """Weights whose squares have the sum 1/n count as n rows: with equal ones that is sklearn's oas."""
+    X = np.random.default_rng(0).normal(size=(60, 3)) * [1, 2, 3]
+    weights = np.repeat([1.0, 3.0], 30) / 120
+    covariance = (X * weights[:, np.newaxis]).T @ X
+    square, variance = np.mean(covariance**2), np.trace(covariance) / 3
+    shrinkage = (square + variance**2) / ((48 + 1) * (square - variance**2 / 3))
+    assert 0.02 < shrinkage < 0.2
+    found = shrunk_covariance(X, weights)
+    np.testing.assert_allclose(found, (1 - shrinkage) * covariance + shrinkage * variance * np.eye(3))
+
+
+def test_the_covariance_of_a_ball_is_not_shrunk():
+    ball = np.sqrt(3.0) * np.eye(3)
+    np.testing.assert_allclose(shrunk_covariance(ball, np.full(3, 1 / 3)), np.eye(3), atol=1e-12)
 
 
 def test_shrunk_covariance_is_oas_for_equal_weights():

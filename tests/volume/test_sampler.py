@@ -58,3 +58,30 @@ def test_a_preliminary_sample_has_a_share_of_the_points():
     sampler = VolumeSampler("auto", X, 10_000, np.random.RandomState(0))
     assert len(sampler.draw(shape.contains, 0.1).points) == 1000
     assert len(sampler.draw(shape.contains).points) == 10_000
+
+
+def test_several_draws_are_one_sample():
+    X, shape = closed_form("ball", 6, 0)
+    sample = VolumeSampler("importance", X, 4001, np.random.RandomState(0), n_draws=4).draw(shape.contains)
+    assert len(sample.points) == sample.n_replicates == 4004
+    assert (sample.n_draws, sample.method) == (4, "importance")
+    volume = measure(sample, shape.contains(sample.points)[:, np.newaxis]).estimate(0)
+    assert volume.log_value == pytest.approx(shape.log_volume, abs=4 * volume.standard_error / volume.value)
+
+
+def test_many_columns_have_fewer_points():
+    X = np.random.default_rng(0).normal(size=(20, 500))
+    assert VolumeSampler("auto", X, 10_000, np.random.RandomState(0)).n_points == 2000
+    assert VolumeSampler("auto", X, 1000, np.random.RandomState(0)).n_points == 1000
+    assert VolumeSampler("importance", X, 10_000, np.random.RandomState(0)).n_points == 10_000
+    assert VolumeSampler("auto", np.zeros((2, 5000)), 10_000, np.random.RandomState(0)).n_points == 250
+
+
+@pytest.mark.parametrize(("method", "n_points"), [("sobol", 10), ("box", 0), ("box", 10.0)])
+def test_settings_that_mean_nothing_are_refused(method, n_points):
+    with pytest.raises(ValueError, match="sample points must be"):
+        VolumeSampler(method, np.zeros((2, 2)), n_points, np.random.RandomState(0))
+
+
+def test_a_single_point_is_enough():
+    assert len(VolumeSampler("box", np.eye(2), 1, np.random.RandomState(0)).draw(lambda X: X[:, 0] > 0).points) == 1

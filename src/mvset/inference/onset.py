@@ -148,17 +148,26 @@ def _single_drift(rows: Array, known: _Known) -> tuple[int, int]:
         unlike = np.atleast_2d(up_to[end] - up_to[first])
         return np.asarray(known.log_alike(np.maximum(up_to[-1] - unlike, 0.0)) + known.log_unlike(unlike))
 
-    first, end = int(np.argmax(log_likelihood(np.arange(n), n) + log_prior)), n
-    for _ in range(_ROUNDS):
-        ends = log_likelihood(first, np.arange(first + 1, n + 1))
-        ended, lasts = ends[:-1] - np.log(n), ends[-1]
-        certain = len(ended) > 0 and logsumexp(ended) - lasts > np.log(_ENDED / (1.0 - _ENDED))
-        end = first + 1 + int(np.argmax(ended)) if certain else n
-        found = int(np.argmax(log_likelihood(np.arange(end), end) + log_prior[:end]))
-        if found == first:
-            break
-        first = found
-    return first, end
+    def refined(first: int) -> tuple[int, int]:
+        end = n
+        for _ in range(_ROUNDS):
+            ends = log_likelihood(first, np.arange(first + 1, n + 1))
+            ended, lasts = ends[:-1] - np.log(n), ends[-1]
+            certain = len(ended) > 0 and logsumexp(ended) - lasts > np.log(_ENDED / (1.0 - _ENDED))
+            end = first + 1 + int(np.argmax(ended)) if certain else n
+            found = int(np.argmax(log_likelihood(np.arange(end), end) + log_prior[:end]))
+            if found == first:
+                break
+            first = found
+        return first, end
+
+    def log_posterior(drift: tuple[int, int]) -> float:
+        first, end = drift
+        return float(log_likelihood(first, end)[0] + log_prior[first] - (np.log(n) if end < n else 0.0))
+
+    # Drift from the first row that ended may look like normal rows and a drift that lasts: both are tried.
+    starts = int(np.argmax(log_likelihood(np.arange(n), n) + log_prior)), 0
+    return max((refined(first) for first in starts), key=log_posterior)
 
 
 def _cumulative(rows: Array) -> Array:
