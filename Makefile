@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-all test-oldest fuzz audit lint bench reproduce clean
+.PHONY: demo docs test test-all test-oldest fuzz audit lint bench reproduce clean
 
 # The environment is made once and again when the requirements change.
 .venv/.ready: pyproject.toml
@@ -12,6 +12,15 @@ BIN := .venv/bin
 
 demo: .venv/.ready
 	$(BIN)/mvset demo --out demo-output
+
+# The site, in site/: open site/index.html. Nothing on it comes from the network.
+docs: export NO_MKDOCS_2_WARNING := 1
+docs: .venv/.docs-ready
+	$(BIN)/mkdocs build --quiet
+
+.venv/.docs-ready: .venv/.ready
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	touch $@
 
 lint: .venv/.ready
 	$(BIN)/ruff check .
@@ -61,5 +70,5 @@ bench: .venv/.ready
 	$(BIN)/python benchmarks/drift_alarms.py
 
 clean:
-	rm -rf .venv .venv-oldest demo-output .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-oldest demo-output site .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests -name '*.nb[ic]' -delete

@@ -1,21 +1,20 @@
 """What the site has besides the files in docs/: a hook of MkDocs.
 
-Pages from elsewhere in the repository (the paper's experiments, ARCHITECTURE.md and others), the command line as its help
-describes it, and the gallery, whose scripts are run and drawn. Formulas become MathML, which needs no script.
+Pages from elsewhere in the repository (the paper's experiments, ARCHITECTURE.md and others), the command line as its
+help describes it, and the gallery, whose scripts are run and drawn. Formulas become MathML, which needs no script.
 """
 
 from __future__ import annotations
 
 import ast
 import io
-import os
 import posixpath
 import re
 import runpy
 import warnings
 from html import unescape
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from latex2mathml.converter import convert
 from mkdocs.config.defaults import MkDocsConfig
@@ -33,6 +32,19 @@ PAGES = {
     "SECURITY.md": "project/security.md",
     "results/README.md": "experiments.md",
 }
+# The scripts in examples/gallery/, in the order in which the page shows them.
+GALLERY = (
+    "smallest_set",
+    "asked_and_got",
+    "three_bandwidths",
+    "nested_sets",
+    "bandwidth_choice",
+    "detectors_compared",
+    "one_row_explained",
+    "machine_fault",
+    "levels_of_a_day",
+    "alarms_per_machine",
+)
 _LINK = re.compile(r"(\]\()([^)\s#]+)((?:#[^)\s]*)?\))")
 _FORMULA = re.compile(r'<(span|div) class="arithmatex">\s*(?:\\\(|\\\[)(.*?)(?:\\\)|\\\])\s*</\1>', re.DOTALL)
 
@@ -42,12 +54,14 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for source, page in PAGES.items():
         if page != "index.md":
             text = (ROOT / source).read_text(encoding="utf-8")
-            files.append(File.generated(config, page, content=site_links(text, source, page)))
+            head = "---\nhide: [navigation]\n---\n\n" if page == "experiments.md" else ""
+            files.append(File.generated(config, page, content=head + site_links(text, source, page)))
     for path in sorted((ROOT / "results").iterdir()):
         if path.suffix in (".svg", ".csv"):
             files.append(File.generated(config, f"experiments/{path.name}", content=path.read_bytes()))
     files.append(File.generated(config, "reference/command-line.md", content=command_line()))
-    pictures = [gallery_picture(path) for path in sorted((ROOT / "examples" / "gallery").glob("*.py"))]
+    scripts = sorted((ROOT / "examples" / "gallery").glob("*.py"), key=lambda path: GALLERY.index(path.stem))
+    pictures = [gallery_picture(path) for path in scripts]
     for picture in pictures:
         files.append(File.generated(config, f"gallery/{picture['name']}.png", content=picture["png"]))
     files.append(File.generated(config, "gallery.md", content=gallery_page(pictures)))
@@ -89,20 +103,39 @@ def site_links(text: str, source: str, page: str) -> str:
 
 
 def command_line() -> str:
-    """The page on the command line: the help of every command."""
-    from typer.testing import CliRunner
+    """The page on the command line: what the help of every command says."""
+    import typer
 
     from mvset.cli.app import app, commands
 
-    os.environ.update(COLUMNS="92", TERMINAL_WIDTH="92")  # rich's and typer's
+    found = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    rows = [f"| [`mvset {name}`](#mvset-{name}) | {found[name].help.partition(chr(10))[0]} |" for name in commands]
     page = [
         "# Command line",
-        "`mvset --help` and `mvset COMMAND --help`, as they print it. Install with `pip install '.[cli]'`, or `'.[all]'`.",
+        "What `mvset --help` and `mvset COMMAND --help` say. Install it with `pip install '.[cli]'`, or `'.[all]'`.",
+        "\n".join(["| command | what it does |", "| --- | --- |", *rows]),
+        next(iter(found.values())).epilog,
     ]
-    for name in ("", *commands):
-        text = CliRunner().invoke(app, [*name.split(), "--help"], color=False).stdout
-        page += [f"## mvset {name}".rstrip(), "```text\n" + "\n".join(map(str.rstrip, text.strip("\n").split("\n"))) + "\n```"]
-    return "\n\n".join(page) + "\n"
+    for name, function in commands.items():
+        hints, parts = get_type_hints(function), {"Arguments": "", "Options": ""}
+        for each in found[name].params:
+            title = getattr(each, "rich_help_panel", None) or f"{each.param_type_name}s".capitalize()
+            parts[title] = parts.get(title, "") + parameter(each, hints.get(each.name))
+        page += [f"## mvset {name}", found[name].help]
+        page += [f"**{title}**\n\n{lines}" for title, lines in parts.items() if lines]
+    return "\n\n".join(part.strip() for part in page) + "\n"
+
+
+def parameter(param: Any, hint: Any) -> str:
+    """One option or argument: its names, what it takes, what it is, its default."""
+    names = [f"`{each}`" for each in (*param.opts, *param.secondary_opts) if each.startswith("-")]
+    choices = [value for kind in (hint, *get_args(hint)) if get_origin(kind) is Literal for value in get_args(kind)]
+    takes = "|".join(choices) or param.metavar or param.name.upper().replace("_", "-")
+    if not getattr(param, "is_flag", False):
+        names = [f"{names[0][:-1]} {takes}`", *names[1:]] if names else [f"`{takes}`"]
+    shown = getattr(param, "show_default", True) and param.default is not None and not isinstance(param.default, bool)
+    default = f" Default: `{param.default}`." if shown else ""
+    return f"- {', '.join(names)}: {param.help}{default}\n"
 
 
 def gallery_picture(path: Path) -> dict[str, Any]:
@@ -127,6 +160,7 @@ def gallery_picture(path: Path) -> dict[str, Any]:
 def gallery_page(pictures: list[dict[str, Any]]) -> str:
     """Thumbnails, and for each picture its text and code."""
     page = [
+        "---\nhide: [navigation]\n---",
         "# Gallery",
         "Each picture is drawn by the script below it when this site is built. The scripts are in `examples/gallery/`.",
     ]

@@ -28,11 +28,13 @@ def shares_inside(X):
 
 ours, svm = np.mean([shares_inside(mixture.sample(300, random_state=seed)) for seed in range(20)], axis=0)
 
-figure, ax = plt.subplots(figsize=(6.2, 4.8), layout="constrained")
+figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
 ax.plot([0.79, 1], [0.79, 1], color="#9a9a9a", linewidth=1, linestyle="--", zorder=0)
 ax.plot(masses, ours, color="#2171b5", marker="o", label="MinimumVolumeSet(sigma=0.8), one fit")
 ax.plot(masses, svm, color="#d94801", marker="s", label="OneClassSVM(nu=1 - mass), the same bandwidth")
 ax.set(xlabel="mass asked for", ylabel="share of new rows inside", xlim=(0.79, 1), ylim=(0.7, 1.005))
 ax.legend(loc="lower right", frameon=False)
-ax.annotate("as asked for", (0.83, 0.83), (0.8, 0.9), color="#6b7580", arrowprops={"arrowstyle": "-", "color": "#9a9a9a"})
+ax.annotate(
+    "as asked for", (0.83, 0.83), (0.8, 0.91), color="#6b7580", arrowprops={"arrowstyle": "-", "color": "#9a9a9a"}
+)
 ax.spines[["top", "right"]].set_visible(False)

@@ -24,7 +24,7 @@ day[700:, 2] += np.linspace(0, 1.2, 500)
 outside = model.predict(day) == -1
 share = np.convolve(outside, np.ones(60) / 60, mode="valid")
 
-figure, (top, bottom) = plt.subplots(2, 1, figsize=(8.5, 4.6), sharex=True, layout="constrained")
+figure, (top, bottom) = plt.subplots(2, 1, figsize=(7, 4.4), sharex=True, layout="constrained")
 minutes = np.arange(len(day))
 top.scatter(minutes[~outside], day[~outside, 2], s=3, color="#6b7580", linewidths=0)
 top.scatter(minutes[outside], day[outside, 2], s=10, color="#d94801", linewidths=0)

@@ -1,7 +1,8 @@
 """Why one row is flagged.
 
-Benign and malignant tumours of the Wisconsin table: the model knows benign ones only. `explain` says how far each column is
-from what is normal around the row, in units of the bandwidth. Bars to the right: higher than normal; to the left: lower.
+Benign and malignant tumours of the Wisconsin table: the model knows benign ones only. `explain` says how far each
+column is from what is normal around the row, in units of the bandwidth. Bars to the right: higher than normal; to the
+left: lower.
 """
 
 import matplotlib.pyplot as plt

@@ -19,13 +19,15 @@ half *= np.quantile(np.max(np.abs(new - middle) / half, axis=1), 0.95)
 x, y = np.meshgrid(np.linspace(-1.8, 2.8, 300), np.linspace(-1.4, 1.9, 240))
 decision = model.decision_function(np.column_stack([x.ravel(), y.ravel()])).reshape(x.shape)
 
-figure, axes = plt.subplots(1, 2, figsize=(9, 3.7), sharex=True, sharey=True, layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(7, 3), sharex=True, sharey=True, layout="constrained")
 axes[0].add_patch(plt.Rectangle(middle - half, *(2 * half), facecolor="#bdd7e7", edgecolor="#d94801", linewidth=1.8))
 axes[1].contourf(x, y, decision, levels=[0, decision.max() + 1], colors=["#bdd7e7"])
 axes[1].contour(x, y, decision, levels=[0], colors="#d94801", linewidths=1.8)
-for ax, name, area in ((axes[0], "limits for each column", np.prod(2 * half)),
-                       (axes[1], "minimum volume set", model.volume_.value)):
+for ax, name, area in (
+    (axes[0], "limits for each column", np.prod(2 * half)),
+    (axes[1], "minimum volume set", model.volume_.value),
+):
     ax.scatter(*X.T, s=4, color="#333333", linewidths=0, alpha=0.7)
     ax.set_title(f"{name}: area {area:.1f}", loc="left", fontsize="medium")
-    ax.set_aspect("equal")
-    ax.spines[["top", "right"]].set_visible(False)
+    ax.set(aspect="equal", xticks=[], yticks=[])
+    ax.spines[:].set_color("#d0d0d0")

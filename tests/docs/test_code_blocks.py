@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from code_blocks import assert_alike, commands, run_page
 
 ROOT = Path(__file__).parents[2]
