@@ -151,7 +151,7 @@ def gallery_picture(path: Path) -> dict[str, Any]:
     with mpl.rc_context({"font.size": 10, "svg.hashsalt": "mvset"}), warnings.catch_warnings():
         warnings.simplefilter("error")  # of the library, and of matplotlib
         figure = runpy.run_path(str(path))["figure"]
-        figure.savefig(png, format="png", dpi=150, metadata={"Software": None})
+        figure.savefig(png, format="png", dpi=150, bbox_inches="tight", metadata={"Software": None})
         plt.close("all")
     body = code.partition('"""\n')[2].strip()  # what follows the docstring
     return {"name": path.stem, "title": title.rstrip("."), "text": text.strip(), "code": body, "png": png.getvalue()}

@@ -13,6 +13,7 @@ names = np.array(["A", "B", "C"])
 
 
 def readings(n, seed):
+    """Readings of three machines, and the name of the machine of each."""
     rng = np.random.default_rng(seed)
     machine = rng.integers(3, size=n)
     return rng.normal(size=(n, 2)) * np.array([0.7, 1.0, 1.6])[machine, None], names[machine]

@@ -19,6 +19,7 @@ sigma = 0.8  # the bandwidth, for both
 
 
 def shares_inside(X):
+    """Shares of the new rows that both methods have inside, for each mass."""
     model = MinimumVolumeSet(sigma=sigma, metric=None, random_state=0).fit(X)
     ours = [np.mean(model.predict(new, mass=mass) == 1) for mass in masses]
     gamma = 1 / (2 * sigma**2)
@@ -34,7 +35,6 @@ ax.plot(masses, ours, color="#2171b5", marker="o", label="MinimumVolumeSet(sigma
 ax.plot(masses, svm, color="#d94801", marker="s", label="OneClassSVM(nu=1 - mass), the same bandwidth")
 ax.set(xlabel="mass asked for", ylabel="share of new rows inside", xlim=(0.79, 1), ylim=(0.7, 1.005))
 ax.legend(loc="lower right", frameon=False)
-ax.annotate(
-    "as asked for", (0.83, 0.83), (0.8, 0.91), color="#6b7580", arrowprops={"arrowstyle": "-", "color": "#9a9a9a"}
-)
+line = {"arrowstyle": "-", "color": "#9a9a9a"}
+ax.annotate("as asked for", (0.83, 0.83), (0.8, 0.91), color="#6b7580", arrowprops=line)
 ax.spines[["top", "right"]].set_visible(False)
