@@ -1,6 +1,6 @@
 """Why one row is flagged.
 
-Benign and malignant tumours of the Wisconsin table: the model knows benign ones only. `explain` says how far each
+A malignant sample of the Wisconsin table; the model knows benign ones only. `explain` says how far each
 column is from what is normal around the row, in units of the bandwidth. Bars to the right: higher than normal; to the
 left: lower.
 """
@@ -16,11 +16,10 @@ columns = table.data.columns[:10]  # the means over the cells of a sample
 benign = table.data.loc[table.target == 1, columns]
 malignant = table.data.loc[table.target == 0, columns]
 train, _ = train_test_split(benign, test_size=100, random_state=0)
-model = MinimumVolumeSet(mass=0.95, metric="standard", random_state=0).fit(train)
+model = MinimumVolumeSet(mass=0.95, random_state=0).fit(train)
 
-row = malignant.iloc[[4]]
+row = malignant.iloc[[0]]
 contributions = model.explain(row)[0]
-normal = row.to_numpy()[0] - model.sigma_ * model.column_scales_ * contributions
 order = abs(contributions).argsort()
 
 figure, ax = plt.subplots(figsize=(7.6, 4.2), layout="constrained")
