@@ -18,6 +18,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from latex2mathml.converter import convert
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
@@ -46,6 +47,7 @@ GALLERY = (
     "alarms_per_machine",
 )
 _LINK = re.compile(r"(\]\()([^)\s#]+)((?:#[^)\s]*)?\))")
+_ELSEWHERE = re.compile(r'<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)="(?:https?:)?//[^"]*"')
 _FORMULA = re.compile(r'<(span|div) class="arithmatex">\s*(?:\\\(|\\\[)(.*?)(?:\\\)|\\\])\s*</\1>', re.DOTALL)
 
 
@@ -80,6 +82,13 @@ def on_page_content(html: str, **_: Any) -> str:
     return _FORMULA.sub(
         lambda found: convert(unescape(found[2]), display="block" if found[1] == "div" else "inline"), html
     )
+
+
+def on_post_page(output: str, page: Page, **_: Any) -> str:
+    """The site works offline: a page that loads something from elsewhere ends the build."""
+    if found := _ELSEWHERE.search(output):
+        raise PluginError(f"{page.file.src_uri} loads something from elsewhere: {found[0]}")
+    return output
 
 
 def site_links(text: str, source: str, page: str) -> str:
