@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-all test-oldest fuzz faults mutants audit lint bench wheel reproduce clean
+.PHONY: demo docs test test-all test-oldest fuzz faults mutants audit lint bench wheel reproduce clean
 
 # The environment is made once and again when the requirements change.
 .venv/.ready: pyproject.toml
@@ -12,6 +12,15 @@ BIN := .venv/bin
 
 demo: .venv/.ready
 	$(BIN)/mvset demo --out demo-output
+
+# The site, in site/: open site/index.html. Nothing on it comes from the network.
+docs: export NO_MKDOCS_2_WARNING := 1
+docs: .venv/.docs-ready
+	$(BIN)/mkdocs build --quiet
+
+.venv/.docs-ready: .venv/.ready
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	touch $@
 
 lint: .venv/.ready
 	$(BIN)/ruff check .
@@ -59,7 +68,7 @@ audit: .venv/.ready
 
 # Ours beside the peers, one table, file and picture for each question: `make bench ARGS=--quick` takes ten minutes.
 bench: .venv/.ready
-	-$(BIN)/python -m pip install --quiet '.[bench]'
+	-$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	$(BIN)/python benchmarks/run.py $(ARGS)
 
 # The source distribution and the wheel, and the wheel tried in empty environments.

@@ -1,6 +1,7 @@
 """The promises about mass, held against the truth with default settings, and what they cost.
 
-Prints the tables of docs/promises.md; a value in bold misses its bound. See tests/simulations.py for the distributions.
+Prints the tables of docs/promises-measured.md; a value in bold misses its bound. The distributions are in
+tests/simulations.py.
 All sections take about two hours on two cores; name some of them to run fewer.
 
     python benchmarks/promises.py [--draws N] [--sizes N ...] -- [independent] [guarantees] [series] [power] [price]

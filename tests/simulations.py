@@ -1,7 +1,7 @@
 """Simulations of the promises about mass: each draw is a fit and a large fresh sample to hold it against.
 
-Used by the slow tests, and by benchmarks/promises.py, which prints the tables in docs/promises.md. Bandwidths are
-automatic, as users get them.
+Used by the slow tests, and by benchmarks/promises.py, which prints the tables in docs/promises-measured.md.
+Bandwidths are automatic, as users get them.
 """
 
 from __future__ import annotations

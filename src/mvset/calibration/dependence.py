@@ -7,7 +7,7 @@ The share of n calibration rows inside a set has the variance :math:`D\, p (1-p)
 - rows in groups that are alike: the variance between groups;
 - splits whose sets differ: the mass of the averaged set then varies with the rows that shaped it, which rows held out
   do not show. The factor 1 + 2δ, where δ is the share of the variance p (1-p) that is between the splits of one row,
-  was found by simulation (docs/promises.md).
+  was found by simulation (docs/promises-measured.md).
 """
 
 from __future__ import annotations

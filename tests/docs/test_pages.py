@@ -1,0 +1,56 @@
+"""What the pages say, compared with the code and with the files of figures that it comes from."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+
+import mvset
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+
+
+def test_every_public_name_is_in_the_reference_once():
+    text = "\n".join(page.read_text() for page in (DOCS / "reference").glob("*.md"))
+    shown = re.findall(r"^::: mvset\.(\w+)$", text, re.MULTILINE)
+    assert sorted([*shown, "__version__"]) == mvset.__all__
+    listed = (DOCS / "reference" / "api.md").read_text()
+    assert [name for name in shown if f"[`{name}`]" not in listed] == []
+
+
+def tables(page):
+    """The tables of a page, each a list of rows by the names of their columns."""
+    for block in re.findall(r"(?:^\|.*\n)+", page.read_text(), re.MULTILINE):
+        names, _, *rows = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in block.splitlines()]
+        yield [dict(zip(names, row, strict=True)) for row in rows]
+
+
+@pytest.mark.parametrize("page", [DOCS / "scale.md", DOCS / "how-to" / "many-rows.md"], ids=lambda page: page.stem)
+def test_times_and_masses_of_large_tables_are_those_of_the_csv(page):
+    with (DOCS / "scale.csv").open() as file:
+        measured = {(row["method"], row["columns"], row["rows"]): row for row in csv.DictReader(file)}
+    (table,) = (table for table in tables(page) if {"rows", "columns", "mvset"} <= set(table[0]))
+    for row in table:
+        ours = measured["mvset", row["columns"], row["rows"]]
+        assert row.get("mass", row.get("mass on new rows")) == f"{float(ours['mass']):.4f}"
+        assert row.get("memory", row.get("peak memory")) == f"{ours['peak_mb']} MB"
+        for name in ("mvset", "IsolationForest"):
+            seconds = row[name].strip("* s")
+            if seconds:
+                taken = float(measured[name, row["columns"], row["rows"]]["seconds"])
+                assert float(seconds) == pytest.approx(taken, rel=0.06)
+
+
+def test_pictures_exist():
+    scripts = {path.stem for path in (ROOT / "examples" / "gallery").glob("*.py")}
+    for page in PAGES:
+        for name in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page.read_text()):
+            if "gallery/" in name:
+                assert Path(name).stem in scripts, page
+            else:
+                assert (page.parent / name).exists(), page
