@@ -32,6 +32,7 @@ NO_LIMIT = 1 << 24  # megabytes
 def run_kind(kind: str, seeds: range, max_failures: int = 20) -> Report:
     """Run the cases of a kind, in a temporary folder: their process is killed when all are done."""
     with tempfile.TemporaryDirectory(prefix="faults-") as folder, patch.dict(os.environ, TMPDIR=folder):
+        Path(folder).chmod(0o755)  # other users come into it where permissions are tested
         return run(f"faults.{kind}", seeds, seconds=SECONDS, megabytes=NO_LIMIT, max_failures=max_failures)
 
 

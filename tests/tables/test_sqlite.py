@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -125,3 +125,16 @@ def _has_open(process, path):
             if each.resolve() == path.resolve():
                 return True
     return False
+
+
+def test_a_damaged_database_is_named(tmp_path):
+    path = tmp_path / "plant.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE t (x REAL)")
+        connection.executemany("INSERT INTO t VALUES (?)", [(float(i),) for i in range(5000)])
+        connection.commit()
+    content = bytearray(path.read_bytes())
+    content[4096:] = b"\xff" * (len(content) - 4096)
+    path.write_bytes(content)
+    with pytest.raises(TableError, match=r"^plant\.db cannot be read: database disk image is malformed\.$"):
+        spool_sqlite(path, "plant.db", "SELECT x FROM t")

@@ -22,6 +22,14 @@ import pyarrow.parquet
 from mvset.tables.errors import TableError, quoted
 from mvset.tables.spooling import spool_path, spool_rows
 
+_FAULTS_OF_THE_FILE = {
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_CANTOPEN,
+}
 _PATIENCE = 1.0  # seconds for a query to end that is cancelled
 
 Cancel = Callable[[], None]
@@ -50,6 +58,8 @@ def spool_sqlite(source: Path, label: str, query: str | None) -> Path:
     except (sqlite3.DatabaseError, sqlite3.Warning) as error:
         if "not a database" in str(error):
             raise TableError(f"{label} cannot be read: it is not a SQLite database.") from None
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _FAULTS_OF_THE_FILE:
+            raise TableError(f"{label} cannot be read: {_first_line(error)}.") from None
         refused = "not authorized" in str(error) or "prohibited" in str(error)
         said = "only queries that read are allowed" if refused else _first_line(error)
         raise TableError(f"--query: {said}.") from None
