@@ -28,11 +28,12 @@ lint: .venv/.ready
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# One worker for each core: threads of the linear algebra beside them would only wait for each other.
+# One worker more than cores, because some tests wait for processes; threads of the linear algebra beside them would only
+# wait for each other.
 test: export OMP_NUM_THREADS := 1
 test: export OPENBLAS_NUM_THREADS := 1
 test: lint
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n $$(($$($(BIN)/python -c "import os; print(os.cpu_count())") + 1)) --dist loadfile
 
 # Lists the paper's experiments; `make reproduce ARGS=--all` runs them, ARGS='--all --quick' in two minutes.
 reproduce: .venv/.ready

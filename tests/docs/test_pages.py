@@ -54,3 +54,13 @@ def test_pictures_exist():
                 assert Path(name).stem in scripts, page
             else:
                 assert (page.parent / name).exists(), page
+
+
+def test_mutants_are_those_of_the_csv():
+    with (DOCS / "mutants.csv").open() as file:
+        mutants = list(csv.DictReader(file))
+    (table,) = (table for table in tables(DOCS / "reliability.md") if "noticed" in table[0])
+    for row in table:
+        outcomes = [each["outcome"] for each in mutants if each["package"] == row["package"]]
+        noticed = len(outcomes) - outcomes.count("survived")
+        assert (row["noticed"], row["share"]) == (str(noticed), f"{100 * noticed / len(outcomes):.0f} %")

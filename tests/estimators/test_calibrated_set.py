@@ -32,7 +32,9 @@ DETECTORS = {
 }
 
 
-@pytest.mark.parametrize("name", DETECTORS)
+@pytest.mark.parametrize(
+    "name", ["lof", *(pytest.param(each, marks=pytest.mark.slow) for each in DETECTORS if each != "lof")]
+)
 def test_mass_on_new_rows(name):
     """One fit on 1000 rows: the mass has a standard deviation of 0.0095, and the share of fresh rows one of 0.004."""
     fresh = MIXTURE.sample(5000, random_state=1)

@@ -94,7 +94,7 @@ def test_scores_of_training_rows_are_no_calibration():
     assert [monitor.update(MIXTURE.sample(100, random_state=seed) + 1.5) for seed in range(6, 10)][-1]
 
 
-@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.parametrize("n_jobs", [None, pytest.param(2, marks=pytest.mark.slow)])
 def test_same_seed_same_set(n_jobs, automatic):
     again = PluginKernelDensity(random_state=0, n_jobs=n_jobs).fit(X)
     assert automatic.sigma_ == again.sigma_

@@ -24,7 +24,7 @@ TINY = {
     "boston": Plan([{}], 2),
     "nested": Plan([{}], 1),
 }
-LONG = {"samples", "dimension", "moons"}
+LONG = {"samples", "dimension", "moons", "nested", "sigma"}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -87,6 +87,7 @@ def test_nu_is_the_one_class_svm(rows_of):
     assert np.count_nonzero(weights) == pytest.approx(len(theirs.support_), abs=3)
 
 
+@pytest.mark.slow
 def test_sigma_shows_ours_below(rows_of):
     rows = rows_of("sigma")
     best = column(rows, "difference", method="ocsvm").min()
@@ -145,6 +146,7 @@ def test_boston_gives_the_known_answers(rows_of):
     assert np.all(column(rows, "stray_points", choice=areas.AT_PAPER) == 0)
 
 
+@pytest.mark.slow
 def test_nested_sets_are_ours_alone(rows_of):
     rows = rows_of("nested")
     assert column(rows, "share_outside", method="ours").max() == 0

@@ -27,3 +27,10 @@ def test_options_are_split_into_column_names():
 
 def test_names_are_quoted():
     assert quoted(["a", "b\nc"]) == r"'a', 'b\nc'"
+
+
+
+def test_a_sentence_names_some_of_many_columns():
+    assert quoted(["a", "b"]) == "'a', 'b'"
+    assert quoted(map(str, range(50))).endswith(", '49'")
+    assert quoted(map(str, range(51))).endswith(", '39' and 11 more")

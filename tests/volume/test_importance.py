@@ -26,7 +26,15 @@ def estimate(name, d, seed, n_points):
 
 
 @pytest.mark.parametrize("name", SHAPES)
-@pytest.mark.parametrize(("d", "largest_error"), [(2, 0.012), (8, 0.015), (20, 0.025), (30, 0.06)])
+@pytest.mark.parametrize(
+    ("d", "largest_error"),
+    [
+        (2, 0.012),
+        pytest.param(8, 0.015, marks=pytest.mark.slow),
+        (20, 0.025),
+        pytest.param(30, 0.06, marks=pytest.mark.slow),
+    ],
+)
 def test_closed_forms(name, d, largest_error):
     for seed in range(3):
         volume, truth = estimate(name, d, seed, n_points=10_000)

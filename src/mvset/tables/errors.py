@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 
 _MAX_SAID = 200
+_MAX_NAMES, _SHOWN_NAMES = 50, 40  # in a sentence
 
 
 class TableError(ValueError):
@@ -13,8 +14,11 @@ class TableError(ValueError):
 
 
 def quoted(names: Iterable[str]) -> str:
-    """Names in quotation marks, separated by commas."""
-    return ", ".join(repr(name) for name in names)
+    """Names in quotation marks, separated by commas: the first forty of more than fifty."""
+    listed = [repr(name) for name in names]
+    shown = listed if len(listed) <= _MAX_NAMES else listed[:_SHOWN_NAMES]
+    rest = len(listed) - len(shown)
+    return ", ".join(shown) + (f" and {rest} more" if rest else "")
 
 
 def exclude_option(names: Sequence[str]) -> str:
