@@ -29,7 +29,6 @@ def test_names_are_quoted():
     assert quoted(["a", "b\nc"]) == r"'a', 'b\nc'"
 
 
-
 def test_a_sentence_names_some_of_many_columns():
     assert quoted(["a", "b"]) == "'a', 'b'"
     assert quoted(map(str, range(50))).endswith(", '49'")
