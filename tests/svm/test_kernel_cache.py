@@ -30,7 +30,9 @@ print(gram.sum())
 @pytest.fixture
 def nowhere(tmp_path):
     """An environment without a folder for a cache: a file is in the place of each, which binds every user."""
-    package = shutil.copytree(Path(mvset.__file__).parent, tmp_path / "mvset", ignore=shutil.ignore_patterns("*cache*"))
+    package = shutil.copytree(
+        Path(mvset.__file__).parent, tmp_path / "mvset", ignore=shutil.ignore_patterns("__pycache__")
+    )
     (package / "svm" / "__pycache__").write_text("")
     (tmp_path / "file").write_text("")
     names = ("HOME", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "LOCALAPPDATA")
