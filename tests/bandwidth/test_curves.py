@@ -50,6 +50,7 @@ def test_area_is_the_trapezoid_of_the_volumes():
     np.testing.assert_allclose(curve.split_log_volumes, curve.mean_log_volume)  # both splits have the same offsets
 
 
+@pytest.mark.slow
 def test_area_and_its_standard_error_against_the_truth():
     """The sets are discs of ten times the mass; 300 draws of the sample."""
     curves = [curve_of(seed) for seed in range(300)]

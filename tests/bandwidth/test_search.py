@@ -207,6 +207,7 @@ def forced(monkeypatch):
     monkeypatch.setattr(BandwidthSearch, "sample_is_too_small", True)
 
 
+@pytest.mark.slow
 def test_chooses_as_the_volumes_do_where_they_can_be_measured(monkeypatch):
     """In twelve dimensions both work: within two steps of the grid of each other."""
     for seed in range(2):

@@ -86,6 +86,7 @@ MISSING = {
 }
 
 
+@pytest.mark.slow
 def test_a_missing_extra_is_named(tmp_path):
     """The command line loads without any of them; each is then asked for by the command that needs it, and alone."""
     code = (

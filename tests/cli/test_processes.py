@@ -55,6 +55,7 @@ def test_parquet_to_json_through_a_pipe(folder):
     assert pa.parquet.read_table("scores.parquet")["inside"].to_pylist() == (model.predict(rows) == 1).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sign", "code", "said"),
     [

@@ -87,6 +87,7 @@ def test_one_alarm_for_each_departure_from_normal(mvset, folder):
     assert Path(first["results"]).exists()
 
 
+@pytest.mark.slow
 def test_a_restart_changes_nothing(mvset, folder):
     arrive_all()
     mvset(*WATCH)

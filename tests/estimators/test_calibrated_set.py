@@ -92,6 +92,7 @@ def test_the_true_family_has_the_smallest_sets():
     assert ours.value < volumes["forest"].value
 
 
+@pytest.mark.slow
 def test_same_seed_same_sets():
     detector = make_pipeline(StandardScaler(), IsolationForest(n_estimators=20))
     settings = {"splits": 3, "n_volume_points": 2000, "random_state": 0}

@@ -28,6 +28,7 @@ def model():
     return MinimumVolumeSet(missing="impute", random_state=0).fit(with_gaps(correlated(600, 0), 1))
 
 
+@pytest.mark.slow
 def test_mass_on_rows_with_gaps(model):
     rows = with_gaps(correlated(20_000, 2), 3)
     inside, gaps = model.predict(rows) == 1, np.isnan(rows).any(axis=1)
@@ -113,6 +114,7 @@ def test_streams_give_the_same_model(tmp_path):
     np.testing.assert_array_equal(in_memory.score_samples(frame), streamed.score_samples(frame))
 
 
+@pytest.mark.slow
 def test_a_large_stream():
     rows = with_gaps(correlated(25_000, 11), 12)
     table = pa.table({f"x{j}": pa.array(column, mask=np.isnan(column)) for j, column in enumerate(rows.T)})

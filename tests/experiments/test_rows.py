@@ -73,6 +73,7 @@ def test_an_interrupted_run_keeps_what_is_done_and_goes_on(tmp_path, failure):
     assert rows == computed_rows("powers", square, Config(PLAN, tmp_path / "afresh", n_jobs=1))
 
 
+@pytest.mark.slow
 def test_the_file_does_not_depend_on_the_number_of_processes(tmp_path):
     for n_jobs in (1, 2):
         computed_rows("powers", square, Config(PLAN, tmp_path / str(n_jobs), n_jobs=n_jobs))

@@ -152,7 +152,7 @@ def disturb(name: str, how: str, rng: random.Random, folder: Path) -> str:
             run.wait_until(lambda: any(path.name.endswith(".partial") for path in folder.rglob(".*")))
             time.sleep(rng.uniform(0.0, 0.02))
         else:
-            time.sleep(rng.uniform(0.0, 4.0 if how == "executable" else 0.4))
+            time.sleep(rng.uniform(0.0, 1.5 if how == "executable" else 0.4))
         for sign in signs:
             run.send(sign)
             time.sleep(rng.choice([0.0, rng.uniform(0.0, 0.02)]))

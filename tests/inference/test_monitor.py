@@ -86,6 +86,7 @@ def test_same_seed_same_watch():
     assert values[0] == values[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reserved", [True, False])
 def test_p_values_of_exchangeable_rows_are_uniform_and_independent(reserved):
     """The ranks drawn at random between two calibration scores do not show: neither in the p-values nor in a row."""

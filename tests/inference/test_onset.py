@@ -15,6 +15,7 @@ def rows(rng, n, shares):
     return rng.multinomial(1, shares, size=n)
 
 
+@pytest.mark.slow
 def test_the_interval_holds_the_change_as_often_as_it_says():
     rng, held, n_tables = np.random.default_rng(0), 0, 200
     for _ in range(n_tables):

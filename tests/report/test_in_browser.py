@@ -198,6 +198,7 @@ def test_a_dark_page_and_light_paper(page):
     assert page.said == []
 
 
+@pytest.mark.slow
 def test_labels_of_axes_do_not_collide(browser, fitted, rows, tmp_path):
     survey = report_survey(fitted, 0.95)
     minutes = Times(1.772e15 + 6e8 * np.arange(300.0), "date")

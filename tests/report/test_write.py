@@ -18,6 +18,7 @@ from mvset.report.numbers import report_numbers
 from mvset.report.write import report_survey
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_rows_make_a_small_file(tmp_path):
     model = MinimumVolumeSet(sigma=0.3, random_state=0).fit(two_moons(500, random_state=0))
     write_report(model, two_moons(100_000, random_state=1), tmp_path / "report.html", title="moons")
@@ -46,6 +47,7 @@ def test_missing_values_are_named(model, rows, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_same_report_twice(model, rows, tmp_path):
     for name in ("a.html", "b.html"):
         write_report(model, rows, tmp_path / name)

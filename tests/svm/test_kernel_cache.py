@@ -47,6 +47,7 @@ def test_kernels_run_without_a_folder_for_their_cache(nowhere):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_the_command_says_so_in_one_line(nowhere, tmp_path):
     command = [str(Path(sys.executable).parent / "mvset"), "reproduce"]
     done = subprocess.run(command, env=nowhere, cwd=tmp_path, capture_output=True, text=True)

@@ -31,6 +31,7 @@ def test_any_number_of_points(n_points):
     assert len(sample.points) % sample.n_replicates == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("d", "n_points"), [(2, 2000), (3, 20_000), (12, 4000)])
 def test_unbiased_with_calibrated_standard_errors(d, n_points):
     """200 draws of the volume of a ball in the cube around it."""
