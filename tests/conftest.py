@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))  # for `import reference`
+# A shell that starts tests in the background has signals ignored, which processes would inherit.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 from mvset import MinimumVolumeSet
 from mvset.datasets import boston, paper_mixture, two_moons
