@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mvset.array_namespace import place_of
 from mvset.bandwidth.choice import RULES, SelectionRule
 from mvset.bandwidth.curves import mass_grid
 from mvset.bandwidth.diagnostics import warn_about_bandwidth
@@ -63,7 +64,7 @@ from mvset.svm.expansion import KernelExpansion, Precision
 from mvset.svm.metric import METRICS, MetricName
 from mvset.svm.metric_expansion import MetricExpansion
 from mvset.svm.table_score import TableScore
-from mvset.validation import candidate_sigmas, check_extent, check_spread, checked_labels, validated_rows
+from mvset.validation import candidate_sigmas, check_extent, check_spread, checked_labels, validated_array, validated_rows
 from mvset.volume.sampler import VOLUME_METHODS, VolumeMethod, VolumeSampler
 
 _METRICS: tuple[MetricName, ...] = ("standard", "whiten")  # the first if volumes do not tell
@@ -683,6 +684,9 @@ class MinimumVolumeSet(InferenceEstimator):
         (1, True)
         """
         check_is_fitted(self, "sets_")
+        if (place := place_of(X)) is not None:  # few rows are explained: through host memory
+            self._check_numbers()
+            return place.array(self.explain(place.double_on_host(validated_array(self, X, place, self.n_features_in_))))
         X, encoding = self._rows(X), self._encoding
         with thread_map(self.n_jobs) as run:
             contributions = encoding.by_column(displacement(self._function, encoding.encoded(X), run))

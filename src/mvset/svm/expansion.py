@@ -74,7 +74,7 @@ class KernelExpansion(ArrayValue):
         if self.precision != "mixed":
             return np.concatenate([np.empty(0), *self._by_chunk(expansion, X, run, ())])
         double = replace(self, precision="double")
-        if np.abs(self.centres - self.origin).max() > _EXTENT * self.sigma:
+        if not fits_single(self):
             return double(X, run)
         values = replace(self, precision="single")(X, run)
         small = np.flatnonzero(values < _SMALL)
@@ -101,6 +101,11 @@ class KernelExpansion(ArrayValue):
             return out
 
         return run(values, range(0, len(X), _CHUNK))
+
+
+def fits_single(function: KernelExpansion) -> bool:
+    """Whether the centres spread so little that float32 is accurate."""
+    return bool(np.abs(function.centres - function.origin).max() <= _EXTENT * function.sigma)
 
 
 def check_bandwidth(owner: str, sigma: Any) -> None:
