@@ -50,6 +50,10 @@ class Place:
         """An array of this place as float64."""
         return self.xp.astype(X, self.xp.float64)
 
+    def is_single(self, X: Any) -> bool:
+        """Whether an array has less than the digits of float64."""
+        return bool(self.xp.isdtype(X.dtype, "real floating") and X.dtype != self.xp.float64)
+
     def host(self, X: Any) -> NDArray[Any]:
         """An array of this place as one of numpy."""
         if self.is_torch:
@@ -63,7 +67,8 @@ class Place:
 
 def place_of(X: Any) -> Place | None:
     """Where an array of another library is; None for arrays of numpy, lists, frames and all else."""
-    library = _library(type(X))
+    kind: Any = type(X)
+    library = _library(kind)
     if library is None:
         return None
     compat = _compat()
@@ -77,7 +82,7 @@ def torch_place(device: str) -> Place:
 
 
 @cache
-def _library(kind: type) -> str | None:
+def _library(kind: Any) -> str | None:
     names = (each.__module__.partition(".")[0] for each in kind.__mro__)
     return next((name for name in names if name in _LIBRARIES), None)
 

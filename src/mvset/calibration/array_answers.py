@@ -43,18 +43,15 @@ class ArrayAnswers:
         score = self.sets.score
         if self.place.in_host_memory or not isinstance(score, KernelExpansion | MetricExpansion):
             return self.place.array(self.sets.scores(self.place.double_on_host(self.X), self.run))
-        scored = DeviceScores(self.sets, self.place, n_rows=self.X.shape[0], single=self._is_single)
+        scored = DeviceScores(self.sets, self.place, n_rows=self.X.shape[0], single=self.place.is_single(self.X))
         chunks = (self.X[rows, :] for rows in scored.chunks(self.X.shape[0]))
         if by is None:
-            edges = self.place.array(scored.edges(self.sets.calibration, mass))
+            edges = self.place.array(_edges(self.sets, self.sets.calibration, scored.expansion.error, mass))
             return self.place.xp.concat([self._checked(chunk, scored(chunk), edges) for chunk in chunks])
         scores = np.concatenate([self.place.host(scored(chunk)) for chunk in chunks])
-        for calibration, rows in self.sets.by_group(by, len(scores)):
-            edges = scored.edges(calibration, mass)
-            doubtful = rows[np.searchsorted(edges, scores[rows]) % 2 == 1]
-            if len(doubtful):
-                again = self.place.xp.take(self.X, self.place.array(doubtful), axis=0)
-                scores[doubtful] = self.sets.scores(self.place.double_on_host(again), self.run)
+        again = np.flatnonzero(_doubtful(self.sets, scores, scored.expansion.error, mass, by))
+        rows = self.place.xp.take(self.X, self.place.array(again), axis=0)
+        scores[again] = self.sets.scores(self.place.double_on_host(rows), self.run)
         return self.place.array(scores)
 
     def decision(self, mass: float | None, by: Any) -> Any:
@@ -87,11 +84,6 @@ class ArrayAnswers:
         """Scores less offsets, one column per mass."""
         offsets = self.place.array([self.sets.offset(mass) for mass in masses])
         return self.scores()[:, None] - offsets[None, :]
-
-    @property
-    def _is_single(self) -> bool:
-        xp = self.place.xp
-        return bool(xp.isdtype(self.X.dtype, "real floating") and self.X.dtype != xp.float64)
 
     def _checked(self, rows: Any, scores: Any, edges: Any) -> Any:
         """Scores, of which those in doubt are taken again on the CPU."""
@@ -132,7 +124,31 @@ class DeviceScores:
         """The rows to score at a time; one empty chunk if there are none."""
         return blocks(n_rows, self.expansion.chunk_rows)
 
-    def edges(self, calibration: Calibration, mass: float | None = None) -> Array:
-        """Ends of the intervals of scores in doubt."""
-        masses = np.concatenate([_PERCENTAGES, self.sets.masses, [self.sets.mass], [] if mass is None else [mass]])
-        return doubtful_edges(calibration.offsets_of(masses), self.expansion.error)
+
+def settled(
+    sets: FittedSets, rows: Array, scores: Array, error: float, mass: float | None = None, by: Any = None
+) -> Array:
+    """Scores of rows in host memory, from those that a device computed with some relative error.
+
+    They are below every offset where a column differs that never changed before, and those of the CPU where rounding
+    may decide on which side of an offset.
+    """
+    if len(sets.constants.columns):
+        scores = np.where(sets.constants.changed(rows), sets.calibration.below_all, scores)
+    again = np.flatnonzero(_doubtful(sets, scores, error, mass, by))
+    scores[again] = sets.scores(rows[again])
+    return scores
+
+
+def _doubtful(sets: FittedSets, scores: Array, error: float, mass: float | None, by: Any) -> NDArray[np.bool_]:
+    """Whether a score is so near an offset of its group that rounding may decide."""
+    found = np.zeros(len(scores), dtype=bool)
+    for calibration, rows in sets.by_group(by, len(scores)):
+        found[rows] = np.searchsorted(_edges(sets, calibration, error, mass), scores[rows]) % 2 == 1
+    return found
+
+
+def _edges(sets: FittedSets, calibration: Calibration, error: float, mass: float | None) -> Array:
+    """Ends of the intervals of scores in doubt."""
+    masses = np.concatenate([_PERCENTAGES, sets.masses, [sets.mass], [] if mass is None else [mass]])
+    return doubtful_edges(calibration.offsets_of(masses), error)

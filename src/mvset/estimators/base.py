@@ -91,13 +91,17 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
         with thread_map(self.n_jobs) as run:
             return np.asarray(self.sets_.scores(X, run))
 
-    def _answer(self, X: Any, place: Place, question: Callable[..., Any], *arguments: Any) -> Any:
-        """What the sets answer about rows of an array that is not one of numpy: one of the same kind."""
+    def _answer(self, X: Any, place: Place, question: Callable[..., Any], *arguments: Any) -> NDArray[Any]:
+        """What the sets answer about rows of an array that is not one of numpy: one of the same kind.
+
+        For type checkers all are arrays of numpy: most are.
+        """
         check_is_fitted(self, "sets_")
         self._check_numbers()
         X = validated_array(self, X, place, self.n_features_in_)
         with thread_map(self.n_jobs) as run:
-            return question(ArrayAnswers(self.sets_, X, place, run), *arguments)
+            answer: NDArray[Any] = question(ArrayAnswers(self.sets_, X, place, run), *arguments)
+        return answer
 
     def _check_numbers(self) -> None:
         """Refuse arrays of other libraries where rows are more than numbers."""

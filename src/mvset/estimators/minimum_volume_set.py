@@ -56,7 +56,7 @@ from mvset.imputation import Imputation
 from mvset.parallel import Map, cluster_map, thread_map
 from mvset.progress import Verbosity, progress_line
 from mvset.row_encoding import RowEncoding
-from mvset.row_stream import RowStream, row_stream
+from mvset.row_stream import ArrayRows, RowStream, row_stream
 from mvset.row_survey import Survey, all_rows, survey
 from mvset.svm.convergence import SolveReport, warn_if_unconverged
 from mvset.svm.dual import Solver
@@ -64,7 +64,14 @@ from mvset.svm.expansion import KernelExpansion, Precision
 from mvset.svm.metric import METRICS, MetricName
 from mvset.svm.metric_expansion import MetricExpansion
 from mvset.svm.table_score import TableScore
-from mvset.validation import candidate_sigmas, check_extent, check_spread, checked_labels, validated_array, validated_rows
+from mvset.validation import (
+    candidate_sigmas,
+    check_extent,
+    check_spread,
+    checked_labels,
+    validated_array,
+    validated_rows,
+)
 from mvset.volume.sampler import VOLUME_METHODS, VolumeMethod, VolumeSampler
 
 _METRICS: tuple[MetricName, ...] = ("standard", "whiten")  # the first if volumes do not tell
@@ -375,6 +382,9 @@ class MinimumVolumeSet(InferenceEstimator):
         """
         rng = check_random_state(self.random_state)
         imputes = self.missing == "impute"
+        if (place := place_of(X)) is not None:
+            X = validated_array(self, X, place)
+            X = place.double_on_host(X) if place.in_host_memory else ArrayRows(X, place, missing=imputes)
         stream, surveyed = row_stream(X, missing=imputes), None
         if stream is not None:
             surveyed = self._survey(stream, rng, groups, by)
@@ -386,7 +396,7 @@ class MinimumVolumeSet(InferenceEstimator):
         else:
             categories = getattr(stream, "categories", NO_CATEGORIES)  # the rows have their codes
         X = validated_rows(self, X, reset=True, missing=imputes)
-        if stream is not None:
+        if stream is not None and not isinstance(stream, ArrayRows):
             self.feature_names_in_ = np.array(stream.names, dtype=object)
         given = not isinstance(self.sigma, str)
         names = getattr(self, "feature_names_in_", None)
@@ -686,7 +696,8 @@ class MinimumVolumeSet(InferenceEstimator):
         check_is_fitted(self, "sets_")
         if (place := place_of(X)) is not None:  # few rows are explained: through host memory
             self._check_numbers()
-            return place.array(self.explain(place.double_on_host(validated_array(self, X, place, self.n_features_in_))))
+            X = validated_array(self, X, place, self.n_features_in_)
+            return cast(NDArray[np.float64], place.array(self.explain(place.double_on_host(X))))
         X, encoding = self._rows(X), self._encoding
         with thread_map(self.n_jobs) as run:
             contributions = encoding.by_column(displacement(self._function, encoding.encoded(X), run))

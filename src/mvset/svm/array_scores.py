@@ -77,10 +77,11 @@ class ArrayExpansion:
         single: bool = False,
         n_rows: float = np.inf,
     ) -> None:
-        expansions = [(None, function)] if isinstance(function, KernelExpansion) else zip(
-            function.metrics, function.parts, strict=True
-        )  # fmt: skip
-        expansions = list(expansions)
+        expansions: list[tuple[Metric | None, KernelExpansion]]
+        if isinstance(function, KernelExpansion):
+            expansions = [(None, function)]
+        else:
+            expansions = list(zip(function.metrics, function.parts, strict=True))
         self.place = place
         self.in_single = (single or function.precision == "mixed") and all(fits_single(each) for _, each in expansions)
         self.n_centres = sum(len(each.centres) for _, each in expansions)
@@ -109,9 +110,7 @@ class ArrayExpansion:
             values[small] = self._values(rows[small], single=False)
         return values
 
-    def _part(
-        self, function: KernelExpansion | MetricExpansion, metric: Metric | None, part: KernelExpansion
-    ) -> _Part:
+    def _part(self, function: KernelExpansion | MetricExpansion, metric: Metric | None, part: KernelExpansion) -> _Part:
         array = self.place.array
 
         def centres(dtype: Any) -> tuple[Any, Any]:
@@ -236,12 +235,12 @@ def blocks(n_rows: int, size: int) -> Iterator[slice]:
 
 
 def doubtful_edges(offsets: NDArray[np.float64], error: float) -> NDArray[np.float64]:
-    """Ends of the intervals of scores so near an offset that rounding may decide: begin, end, begin, …
+    """Ends of the intervals of scores so near an offset that rounding may decide: begin, end, begin and so on.
 
-    An odd number of them lies below a score in doubt. The intervals are twice as wide as the error, so that they hold
+    An odd number of them lies below a score in doubt. They reach four times as far as the error, so that they hold
     for scores of the CPU, which are rounded as well.
     """
-    reach = 2.0 * error * np.abs(offsets) + 1e-290
+    reach = 4.0 * error * np.abs(offsets) + 1e-290
     begins, ends = np.sort(offsets - reach), np.sort(offsets + reach)
     apart = begins[1:] > ends[:-1]
     return np.column_stack([begins[np.append(True, apart)], ends[np.append(apart, True)]]).ravel()
