@@ -113,7 +113,7 @@ def test_what_cannot_be_compiled_is_evaluated_step_by_step(large_model, new_rows
     monkeypatch.setattr(array_scores, "_compiled", fails)
     monkeypatch.setattr(array_scores._Compiler, "works", True)
     expansion = ArrayExpansion(large_model.sets_.score, device.torch_place("cpu"))
-    expansion._compiled = True
+    monkeypatch.setattr(ArrayExpansion, "_is_compiled", True)
     with caplog.at_level("DEBUG", logger="mvset"):
         scores = expansion(expansion.place.array(new_rows)).numpy()
     assert "it is evaluated step by step" in caplog.text

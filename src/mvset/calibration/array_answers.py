@@ -107,7 +107,7 @@ class ArrayAnswers:
 class DeviceScores:
     """Scores of rows on a device, chunk by chunk; and where they are in doubt."""
 
-    def __init__(self, sets: FittedSets, place: Place, *, n_rows: float = np.inf, single: bool = False) -> None:
+    def __init__(self, sets: FittedSets, place: Place, *, n_rows: int = 0, single: bool = False) -> None:
         assert isinstance(sets.score, KernelExpansion | MetricExpansion)
         self.sets, self.place = sets, place
         self.expansion = ArrayExpansion(sets.score, place, single=single, n_rows=n_rows)

@@ -37,7 +37,8 @@ SINGLE_ERROR, DOUBLE_ERROR = 1e-5, 1e-12
 _SMALL = 1e-12
 _WORKING_BYTES = 1 << 29  # beside rows and results
 _INT32 = 2**31 - 1  # kernels are faster where indices fit
-_MANY_VALUES = 2e10  # of the kernel function: less take torch less time than compiling, some seconds
+# Values of the kernel function: so many take torch about as long as compiling the formula, some seconds.
+_MANY_VALUES = 1e11
 _FUSED_COLUMNS = 64  # of one compiled kernel: its length, and the time to compile it, grow with them
 
 
@@ -65,8 +66,9 @@ class ArrayExpansion:
     single : bool, default=False
         Whether the rows are float32. Those of "mixed" functions are evaluated in float32 in any case, as on the CPU,
         and no rows if the centres spread too far for it.
-    n_rows : float, default=inf
-        How many rows there will be: for many of them torch compiles the formula, if they are on a GPU.
+    n_rows : int, default=0
+        How many rows there will be, if that is known. Torch compiles the formula for rows on a GPU if they are many, or
+        once so many have come that compiling would not have taken longer.
     """
 
     def __init__(
@@ -75,7 +77,7 @@ class ArrayExpansion:
         place: Place,
         *,
         single: bool = False,
-        n_rows: float = np.inf,
+        n_rows: int = 0,
     ) -> None:
         expansions: list[tuple[Metric | None, KernelExpansion]]
         if isinstance(function, KernelExpansion):
@@ -87,7 +89,7 @@ class ArrayExpansion:
         self.n_centres = sum(len(each.centres) for _, each in expansions)
         self._n_columns = function.n_columns
         self._parts = [self._part(function, metric, each) for metric, each in expansions]
-        self._compiled = place.is_cuda and n_rows * self.n_centres >= _MANY_VALUES
+        self._is_long = n_rows * self.n_centres >= _MANY_VALUES
 
     @property
     def error(self) -> float:
@@ -102,6 +104,8 @@ class ArrayExpansion:
     def __call__(self, rows: Any) -> Any:
         """Values at rows, as float64."""
         rows = self.place.double(rows)
+        if self.place.is_cuda:
+            _Compiler.n_values += rows.shape[0] * self.n_centres
         if not self.in_single:
             return self._values(rows, single=False)
         values = self._values(rows, single=True)
@@ -135,12 +139,18 @@ class ArrayExpansion:
             total = total + self.place.double(self._part_values(part, rows, single))
         return total
 
+    @property
+    def _is_compiled(self) -> bool:
+        """Whether torch compiles the formula."""
+        return self.place.is_cuda and (self._is_long or _Compiler.n_values >= _MANY_VALUES)
+
     def _part_values(self, part: _Part, rows: Any, single: bool) -> Any:
         """The sums of one part, block by block."""
-        xp, formula = self.place.xp, _compiled_formula if self._compiled else _kernel_sums
+        is_compiled = self._is_compiled
+        xp, formula = self.place.xp, _compiled_formula if is_compiled else _kernel_sums
         centres, weights = part.single if single and part.single is not None else part.double
         points = xp.astype(self._scaled(part, rows, 1e18 if single else 1e150), centres.dtype)
-        fused = self._compiled and points.shape[1] <= _FUSED_COLUMNS
+        fused = is_compiled and points.shape[1] <= _FUSED_COLUMNS
         size = _INT32 // weights.shape[0] if fused else _stored_rows(weights, single)
         found = [formula(xp, points[rows, :], centres, weights) for rows in blocks(points.shape[0], size)]
         return _joined(xp, found)
@@ -191,6 +201,7 @@ class _Compiler:
     """Compiled functions, one for each number of columns."""
 
     works = True  # until it fails, as without a C compiler on the machine
+    n_values = 0  # of the kernel function, so far, on GPUs
 
     @staticmethod
     @cache
