@@ -117,41 +117,45 @@ def limits(options):
 
 def scoring(options, rates):
     for d in (10, 2, 50):
-        model = fitted(d)
-        m = len(model.support_vectors_) * len(getattr(model._function, "metrics", [None]))
-        note("scoring", f"d={d}: centres", m, "")
-        rows = rows_on(options.device, options.rows, d)
-        values = m * options.rows
-        began = time.perf_counter()
-        array_scores._Compiler.n_values = 1e15  # compile at once
-        model.score_samples(rows[:100_000])
-        wait(options.device)
-        note("scoring", f"d={d}: first call, with the time to compile", time.perf_counter() - began, "s")
-        if options.device == "cuda":
-            torch.cuda.reset_peak_memory_stats()
-            before = torch.cuda.memory_allocated()
-        rate = values / seconds(lambda: model.score_samples(rows), options.device, 2)
-        note("scoring", f"d={d}: score_samples, {options.rows:.0e} rows, float32", rate, "kernel values/s")
-        if options.device == "cuda":
-            beside = torch.cuda.max_memory_allocated() - before
-            note("scoring", f"d={d}: memory on the device beside rows", beside / 2**20, "MiB")
-            note("scoring", f"d={d}: of it results, 8 bytes a row", 8 * options.rows / 2**20, "MiB")
-        if rates:
-            # A difference, a product with addition for each column; a product with the weight and an exponential.
-            bound = min(rates["products"] / (2 * d + 1), rates["exponentials"])
-            note("scoring", f"d={d}: share of the limit of products or exponentials", rate / bound, "")
-        for name, call in (("predict", model.predict), ("level", model.level)):
-            found = values / seconds(lambda call=call: call(rows), options.device, 1)
-            note("scoring", f"d={d}: {name}", found, "kernel values/s")
-        few = rows[: options.rows // 10].double()
-        found = m * len(few) / seconds(lambda: model.score_samples(few), options.device, 1)
-        note("scoring", f"d={d}: float64 rows, evaluated as the model is, in float32", found, "kernel values/s")
-        _not_compiled(options, model, rows[: options.rows // 100], m, d)
-        _in_double(options, model, rows[: options.rows // 100].double(), m, d)
-        _on_cpu(model, m, d)
-        del rows, few
+        _scoring_in(options, rates, d)
         if options.device == "cuda":
             torch.cuda.empty_cache()
+
+
+def _scoring_in(options, rates, d):
+    model = fitted(d)
+    m = len(model.support_vectors_) * len(getattr(model._function, "metrics", [None]))
+    note("scoring", f"d={d}: centres", m, "")
+    rows = rows_on(options.device, options.rows, d)
+    values = m * options.rows
+    began = time.perf_counter()
+    array_scores._Compiler.n_values = 1e15  # compile at once
+    model.score_samples(rows[: min(options.rows, 2_000_000)])
+    wait(options.device)
+    note("scoring", f"d={d}: first call, with the time to compile", time.perf_counter() - began, "s")
+    if options.device == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+    rate = values / seconds(lambda: model.score_samples(rows), options.device, 2)
+    note("scoring", f"d={d}: score_samples, {options.rows:.0e} rows, float32", rate, "kernel values/s")
+    if options.device == "cuda":
+        beside = torch.cuda.max_memory_allocated() - before
+        note("scoring", f"d={d}: memory on the device beside rows", beside / 2**20, "MiB")
+        joined = 16 * options.rows / 2**20  # eight bytes a row, twice while the chunks are joined
+        note("scoring", f"d={d}: of it results", joined, "MiB")
+    if rates:
+        # A difference and a product with addition for each column; a product with the weight, and an exponential.
+        bound = min(rates["products"] / (2 * d + 1), rates["exponentials"])
+        note("scoring", f"d={d}: share of the limit of products or exponentials", rate / bound, "")
+    for name in ("predict", "level"):
+        found = values / seconds(lambda: getattr(model, name)(rows), options.device, 1)  # noqa: B023 - called here
+        note("scoring", f"d={d}: {name}", found, "kernel values/s")
+    few = rows[: options.rows // 10].double()
+    found = m * len(few) / seconds(lambda: model.score_samples(few), options.device, 1)
+    note("scoring", f"d={d}: float64 rows, evaluated as the model is, in float32", found, "kernel values/s")
+    _not_compiled(options, model, rows[: options.rows // 100], m, d)
+    _in_double(options, model, rows[: options.rows // 100].double(), m, d)
+    _on_cpu(model, m, d)
 
 
 def _not_compiled(options, model, rows, m, d):
