@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 N_EXACT = 100_000
 _DIGITS = 14
-_MANY_PLACES = 1 << 22  # between the least and the greatest: an array of counts takes 32 MB
+_MANY_CODES = 1 << 22  # between the least and the greatest: an array of counts takes 32 MB
 _LOST_BITS = np.int64((1 << (52 - _DIGITS)) - 1)
 
 
@@ -108,10 +108,10 @@ def bins_of(scores: Array) -> Array:
 def _binned(scores: Array) -> tuple[Array, Array]:
     """Lower ends of the bins of scores, each once, and how many scores each holds."""
     ends = bins_of(scores)
-    places = ends.view(np.int64) >> (52 - _DIGITS)
-    if not len(places) or places.max() - places.min() >= _MANY_PLACES:
+    codes = ends.view(np.int64) >> (52 - _DIGITS)
+    if not len(codes) or codes.max() - codes.min() >= _MANY_CODES:
         return ends, np.ones(len(ends))
-    counts = np.bincount(places - places.min())  # faster than sorting
+    counts = np.bincount(codes - codes.min())  # faster than sorting
     found = np.flatnonzero(counts)
-    bits = (found + places.min()) << (52 - _DIGITS)
+    bits = (found + codes.min()) << (52 - _DIGITS)
     return np.where(bits >= 0, bits, bits | _LOST_BITS).view(np.float64), counts[found].astype(np.float64)

@@ -15,5 +15,6 @@ module             what it has                                                  
 
 Everything here takes arrays that have been validated. `calibration`, `bandwidth`, `estimators`, `explanation` and
 `files` may import it. It imports no other package of the library, only modules that depend on none of its steps:
-`parallel`, `values`, `array_namespace`, `device`, `stages` and `exceptions`. So it knows nothing of splits, offsets, volumes or estimators.
+`parallel`, `values`, `array_namespace`, `device`, `stages` and `exceptions`. So it knows nothing of splits, offsets,
+volumes or estimators.
 """
