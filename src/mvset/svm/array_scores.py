@@ -157,13 +157,17 @@ class ArrayExpansion:
 
     def _scaled(self, part: _Part, rows: Any, largest: float) -> Any:
         """Rows whose squared distances are the exponents."""
-        xp = self.place.xp
         rows = rows - part.origin
         if part.metric is not None:
             scales, mixing = part.metric
-            rows = xp.clip(rows / scales, -LARGEST, LARGEST)
+            rows = self._clipped(rows / scales, LARGEST)
             rows = rows if mixing is None else rows @ mixing
-        return xp.clip((rows - part.shift) / part.unit, -largest, largest)
+        return self._clipped((rows - part.shift) / part.unit, largest)
+
+    def _clipped(self, X: Any, largest: float) -> Any:
+        """`clip` of the array API copies, and marks, and assigns: slow on a GPU."""
+        xp, bound = self.place.xp, self.place.array(largest)
+        return xp.minimum(xp.maximum(X, -bound), bound)
 
 
 def _squared_distances(points: Any, centres: Any, squares: Any = None) -> Any:
