@@ -4,6 +4,7 @@
     scoring  kernel values a second, rows on the device, in 10, 2 and 50 columns; our CPU path and scikit-learn's
              OneClassSVM on the same machine; memory on the device beside rows and results
     labels   of ten million rows: how many differ from those of the CPU
+    twin     a kernel written for the device, in Triton, beside the formula that torch compiles
     fit      a table on the device: the rows that train nothing calibrate there
     table    a Parquet file by `mvset score --device cuda`, and by all cores
 
@@ -33,7 +34,8 @@ from mvset import MinimumVolumeSet
 from mvset.datasets import paper_mixture
 from mvset.svm import array_scores
 
-PARTS = ("limits", "scoring", "labels", "fit", "table")
+PARTS = ("limits", "scoring", "labels", "twin", "fit", "table")
+TILES = ((128, 32, 4), (64, 64, 4), (128, 64, 4), (128, 64, 8), (256, 32, 8), (64, 32, 4))  # rows, centres, warps
 FOUND = []
 
 
@@ -224,6 +226,51 @@ def labels(options, _rates):
     note("labels", "share of rows scored again on the CPU", float(doubtful), "")
 
 
+# ---------------------------------------------------------------- a kernel of its own
+
+
+def twin(options, _rates):
+    """A kernel written by hand, which would have to be twice as fast."""
+    if importlib.util.find_spec("triton") is None:
+        print("(twin: triton is not installed)")
+        return
+    import triton
+
+    from gpu_twin import kernel_sums
+
+    generator = torch.Generator(options.device).manual_seed(0)
+    n_rows, m = max(1000, options.rows // 50), 4070
+    for d in (2, 10, 50):
+        points = torch.randn((n_rows, d), device=options.device, generator=generator)
+        centres = torch.randn((d, m), device=options.device, generator=generator)
+        weights = torch.rand(m, device=options.device, generator=generator) / m
+        columns, out = points.T.contiguous(), torch.empty(n_rows, device=options.device)
+        exact = array_scores._kernel_sums(torch, points[:1000].double(), centres.double(), weights.double())
+        rates = {}
+        for rows, n_centres, warps in TILES:
+            shape = {"ROWS": rows, "CENTRES": n_centres, "num_warps": warps}
+
+            def run(shape=shape, columns=columns, centres=centres, weights=weights, out=out, d=d):
+                grid = (triton.cdiv(n_rows, shape["ROWS"]),)
+                kernel_sums[grid](columns, centres, weights, out, n_rows, m, D=d, **shape)
+
+            rates[(rows, n_centres, warps)] = n_rows * m / seconds(run, options.device, 1)
+            error = float((out[:1000] / exact - 1).abs().max())
+            name = f"d={d}: Triton, {rows} rows x {n_centres} centres, {warps} warps"
+            note("twin", name, rates[(rows, n_centres, warps)], "kernel values/s")
+        note("twin", f"d={d}: largest relative error", error, "")
+        if options.device == "cuda":
+            blocks = list(array_scores.blocks(n_rows, array_scores._INT32 // m))
+
+            def compiled(points=points, centres=centres, weights=weights, blocks=blocks):
+                for block in blocks:
+                    array_scores._compiled_formula(torch, points[block], centres, weights)
+
+            rate = n_rows * m / seconds(compiled, options.device, 2)
+            note("twin", f"d={d}: compiled by torch", rate, "kernel values/s")
+            note("twin", f"d={d}: ratio of the best kernel to it", max(rates.values()) / rate, "")
+
+
 # ---------------------------------------------------------------- fits
 
 
@@ -306,7 +353,7 @@ def main():
         if part == "limits":
             rates = limits(options)
         else:
-            {"scoring": scoring, "labels": labels, "fit": fit, "table": table}[part](options, rates)
+            {"scoring": scoring, "labels": labels, "twin": twin, "fit": fit, "table": table}[part](options, rates)
         print(f"({part}: {time.perf_counter() - began:.0f} s)", flush=True)
         with (options.out / "gpu.csv").open("w", newline="") as file:  # after every part: time may run out
             writer = csv.DictWriter(file, ("part", "what", "value", "unit"), lineterminator="\n")

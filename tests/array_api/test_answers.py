@@ -141,7 +141,7 @@ def test_many_blocks_give_the_same_scores(model, as_array, new_rows, monkeypatch
     np.testing.assert_allclose(host(model.score_samples(as_array(new_rows))), at_once, rtol=1e-6)
 
 
-def test_batches_are_tested_for_drift(small_model, conformal_model, as_array, new_rows):
+def test_batches_are_tested_for_drift(small_model, as_array, new_rows):
     rows = as_array(new_rows[:300])
     assert small_model.check_drift(rows).n_outside == small_model.check_drift(new_rows[:300]).n_outside
     detected = small_model.detect(as_array(new_rows))
