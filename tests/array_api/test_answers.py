@@ -7,7 +7,7 @@ import pytest
 import sklearn
 
 from border_rows import border_rows
-from mvset import CalibratedSet, MinimumVolumeSet
+from mvset import CalibratedSet, MinimumVolumeSet, Pipeline
 from mvset.array_namespace import Place, place_of
 from mvset.calibration import array_answers
 from mvset.datasets import paper_mixture
@@ -156,6 +156,13 @@ def test_detectors_of_others_are_asked_in_host_memory(as_array):
     X = paper_mixture(2).sample(200, random_state=0)
     model = CalibratedSet(IsolationForest(n_estimators=5, random_state=0), random_state=0).fit(X)
     np.testing.assert_array_equal(host(model.predict(as_array(X))), model.predict(X))
+
+
+def test_a_pipeline_passes_arrays_on(small_model, as_array, new_rows):
+    pipeline = Pipeline([("sets", small_model)])
+    for method in METHODS:
+        answer = getattr(pipeline, method)(as_array(new_rows))
+        np.testing.assert_array_equal(host(answer), host(getattr(small_model, method)(as_array(new_rows))))
 
 
 def test_whole_numbers_are_rows(small_model, as_array):
