@@ -136,7 +136,7 @@ def test_any_number_of_columns(n_columns, as_array):
 
 def test_many_blocks_give_the_same_scores(model, as_array, new_rows, monkeypatch):
     at_once = host(model.score_samples(as_array(new_rows)))
-    monkeypatch.setattr(array_scores, "_WORKING_BYTES", 50_000)
+    monkeypatch.setattr(array_scores, "_STORED_BYTES", 50_000)
     monkeypatch.setattr(array_scores.ArrayExpansion, "chunk_rows", 300)
     np.testing.assert_allclose(host(model.score_samples(as_array(new_rows))), at_once, rtol=1e-6)
 

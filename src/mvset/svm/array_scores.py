@@ -36,6 +36,7 @@ SINGLE_ERROR, DOUBLE_ERROR = 1e-5, 1e-12
 # float32 has too few digits.
 _SMALL = 1e-12
 _WORKING_BYTES = 1 << 29  # beside rows and results
+_STORED_BYTES = 1 << 26  # of them for values of the kernel function, where they are stored: a GPU's cache holds them
 _INT32 = 2**31 - 1  # kernels are faster where indices fit
 # Values of the kernel function: so many take torch about as long as compiling the formula, some seconds.
 _MANY_VALUES = 1e11
@@ -235,7 +236,7 @@ def _compiled(function: Any) -> Any:
 
 def _stored_rows(weights: Any, single: bool) -> int:
     """How many points at a time if the values of their kernels are stored, with some more for what leads to them."""
-    return max(1, _WORKING_BYTES // (4 * (4 if single else 8) * int(weights.shape[0])))
+    return max(1, _STORED_BYTES // (4 * (4 if single else 8) * int(weights.shape[0])))
 
 
 def _joined(xp: Any, parts: list[Any]) -> Any:
