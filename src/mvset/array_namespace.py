@@ -39,12 +39,19 @@ class Place:
 
     @property
     def in_host_memory(self) -> bool:
-        """Whether arrays are tensors that numpy can share: the compiled core is faster than the tensor library."""
-        return self.is_torch and self.device.type == "cpu"
+        """Whether arrays are judged in host memory: tensors that are there, and those on devices without float64."""
+        return self.is_torch and (self.device.type == "cpu" or not self._has_double)
+
+    @property
+    def _has_double(self) -> bool:
+        return not (self.is_torch and self.device.type == "mps")
 
     def array(self, values: Any) -> Any:
         """Numbers of numpy as an array here."""
-        return self.xp.asarray(np.array(values), device=self.device)  # a copy: torch warns about arrays of constants
+        values = np.array(values)  # a copy: torch warns about arrays that cannot be written
+        if not self._has_double and values.dtype == np.float64:
+            values = values.astype(np.float32)
+        return self.xp.asarray(values, device=self.device)
 
     def double(self, X: Any) -> Any:
         """An array of this place as float64."""
@@ -62,7 +69,9 @@ class Place:
 
     def double_on_host(self, X: Any) -> NDArray[np.float64]:
         """The same as float64."""
-        return np.ascontiguousarray(self.host(self.double(X)))
+        if self.is_torch:  # numpy has no bfloat16
+            return np.ascontiguousarray(X.detach().cpu().double().numpy())
+        return np.ascontiguousarray(self.host(X), dtype=np.float64)
 
 
 def place_of(X: Any) -> Place | None:

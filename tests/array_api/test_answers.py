@@ -216,3 +216,16 @@ def test_arrays_of_numpy_and_lists_are_not_elsewhere():
     for rows in (np.zeros((2, 2)), [[0.0]], np.float64(1.0), "text", None):
         assert place_of(rows) is None
     assert isinstance(place_of(pytest.importorskip("array_api_strict").asarray([1.0])), Place)
+
+
+def test_tensors_of_half_precision_are_rows(small_model, as_array, new_rows):
+    torch = pytest.importorskip("torch")
+    rows = torch.asarray(new_rows[:100]).to(torch.bfloat16)
+    expected = small_model.score_samples(rows.double().numpy())
+    np.testing.assert_allclose(small_model.score_samples(rows).numpy(), expected, rtol=1e-5)
+
+
+def test_devices_without_float64_are_judged_in_host_memory():
+    torch = pytest.importorskip("torch")
+    assert Place("torch", torch, torch.device("mps")).in_host_memory
+    assert not Place("torch", torch, torch.device("cuda")).in_host_memory

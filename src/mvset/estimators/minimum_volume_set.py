@@ -94,6 +94,9 @@ class MinimumVolumeSet(InferenceEstimator):
     with ``selection="area"``, the one of the least area under the mass-volume curve, as in the paper. The same fit
     gives nested sets for every other mass.
 
+    Rows may be on a GPU, as tensors of torch or arrays of CuPy: answers about them are there, too, with the labels of the
+    CPU (docs/scale.md).
+
     Columns may have any units, and be correlated: see `metric`. Rows must be exchangeable, or their order
     (`time_order`) or groups (`fit(X, groups=...)`) be given.
 
@@ -355,7 +358,8 @@ class MinimumVolumeSet(InferenceEstimator):
             Rows of normal behaviour. Neighbours must not be alike, or the order must be said to be that of time
             (`time_order`), or what they have in common must be given (`groups`). Tables larger than memory are read in
             batches: memory maps of numpy, datasets of pyarrow, and Arrow streams such as those of DuckDB, which are
-            kept in a temporary file meanwhile. They give the same model as an array of the same rows.
+            kept in a temporary file meanwhile. They give the same model as an array of the same rows. Of a tensor of
+            torch or an array of CuPy on a GPU the rows that train nothing calibrate there, from 20 000 rows on.
         y : Ignored
             Present for API consistency.
         groups : array-like of shape (n_samples,), optional
