@@ -24,6 +24,8 @@ def ahead(items: Iterable[T], size: int = 2) -> Iterator[T]:
             yield item
     finally:
         pool.shutdown(cancel_futures=True)
+        if hasattr(source, "close"):  # a stage before this one ends with it
+            source.close()
 
 
 class Stages:

@@ -182,7 +182,7 @@ def test_errors_arrive_where_the_items_do():
 
 def test_threads_end_with_the_one_who_asks():
     before = threading.active_count()
-    found = ahead(iter(range(1000)))
+    found = ahead(item for item in ahead(iter(range(1000))))
     assert next(found) == 0
     found.close()
     assert threading.active_count() == before

@@ -94,8 +94,8 @@ class MinimumVolumeSet(InferenceEstimator):
     with ``selection="area"``, the one of the least area under the mass-volume curve, as in the paper. The same fit
     gives nested sets for every other mass.
 
-    Rows may be on a GPU, as tensors of torch or arrays of CuPy: answers about them are there, too, with the labels of the
-    CPU (docs/scale.md).
+    Rows may be on a GPU, as tensors of torch or arrays of CuPy: answers about them are there, too, with the labels of
+    the CPU (docs/scale.md).
 
     Columns may have any units, and be correlated: see `metric`. Rows must be exchangeable, or their order
     (`time_order`) or groups (`fit(X, groups=...)`) be given.
