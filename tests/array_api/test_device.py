@@ -21,6 +21,7 @@ from mvset.stages import Stages, ahead
 from mvset.svm import array_scores
 from mvset.svm.array_scores import ArrayExpansion, blocks, doubtful_edges
 from mvset.svm.device_score import DeviceScore, scored_on
+from mvset.svm.expansion import KernelExpansion
 
 QUICK = {"sigma": 1.0, "splits": 5, "max_train_samples": 100, "n_volume_points": 200, "random_state": 0}
 
@@ -99,6 +100,23 @@ def test_fit_of_a_table_calibrated_on_a_device(place, n_rows):
         model = MinimumVolumeSet(**QUICK).fit(rows)
     np.testing.assert_allclose(model.offset_, expected.offset_, rtol=1e-5)
     np.testing.assert_allclose(model.sets_.calibration.scores, expected.sets_.calibration.scores, rtol=1e-5)
+
+
+@pytest.mark.parametrize("n_columns", [1, 3, 10])
+@pytest.mark.parametrize("extent", [5.0, 15.9, 16.1, 32.1])
+@pytest.mark.parametrize("precision", ["double", "mixed"])
+def test_scores_in_float32_are_right_however_wide_the_data(n_columns, extent, precision):
+    """Rows near centres in the corners, where float32 has the fewest digits."""
+    strict = pytest.importorskip("array_api_strict")
+    rng = np.random.default_rng(0)
+    centres = rng.choice([-1.0, 1.0], (100, n_columns)) * rng.uniform(0.9 * extent, extent, (100, n_columns))
+    centres[0] = extent
+    function = KernelExpansion(centres, rng.random(100), 1.0, np.zeros(n_columns), precision)
+    directions = rng.normal(size=(2000, n_columns)) * rng.uniform(0.0, 7.0, (2000, 1)) / np.sqrt(n_columns)
+    rows = (centres[rng.integers(100, size=2000)] + directions).astype(np.float32)
+    found = ArrayExpansion(function, place_of(strict.asarray([1.0])), single=True)
+    assert found.in_single == (extent < (16.0 if precision == "double" else 32.0))
+    np.testing.assert_allclose(np.asarray(found(strict.asarray(rows))), function(rows.astype(float)), rtol=1e-5)
 
 
 # The compiled formula, on a machine without a GPU

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from mvset.array_namespace import Place
 from mvset.svm.compiled import scaled_columns
-from mvset.svm.expansion import KernelExpansion, fits_single
+from mvset.svm.expansion import SMALL, KernelExpansion, fits_single
 from mvset.svm.metric import LARGEST, Metric
 from mvset.svm.metric_expansion import MetricExpansion
 
@@ -32,9 +32,8 @@ _logger = logging.getLogger(__name__)
 
 # Relative differences between scores here and on the CPU, at most.
 SINGLE_ERROR, DOUBLE_ERROR = 1e-5, 1e-12
-# Exponents are rounded relative to their size, exponentials by as much as exponents: where all exponents are large,
-# float32 has too few digits.
-_SMALL = 1e-12
+# Where all exponents are large, float32 has too few digits for them; unless the CPU has rounded coordinates alike.
+_SMALL = 1e-6
 _WORKING_BYTES = 1 << 29  # beside rows and results
 _STORED_BYTES = 1 << 26  # of them for values of the kernel function, where they are stored: a GPU's cache holds them
 _INT32 = 2**31 - 1  # kernels are faster where indices fit
@@ -86,7 +85,14 @@ class ArrayExpansion:
         else:
             expansions = list(zip(function.metrics, function.parts, strict=True))
         self.place = place
-        self.in_single = (single or function.precision == "mixed") and all(fits_single(each) for _, each in expansions)
+        fits = [fits_single(each) for _, each in expansions]
+        if function.precision == "mixed":
+            self.in_single, self._least = all(fits), SMALL
+            # The CPU evaluates each part in float32 that fits it.
+            self._is_rounded = any(fits)
+        else:  # the CPU's coordinates are in float64, and those here are to differ by less
+            self.in_single = self._is_rounded = single and all(fits_single(each, 0.5) for _, each in expansions)
+            self._least = _SMALL
         self.n_centres = sum(len(each.centres) for _, each in expansions)
         self._n_columns = function.n_columns
         self._parts = [self._part(function, metric, each) for metric, each in expansions]
@@ -95,7 +101,7 @@ class ArrayExpansion:
     @property
     def error(self) -> float:
         """Relative difference from the scores of the CPU, at most."""
-        return SINGLE_ERROR if self.in_single else DOUBLE_ERROR
+        return SINGLE_ERROR if self._is_rounded else DOUBLE_ERROR
 
     @property
     def chunk_rows(self) -> int:
@@ -110,7 +116,7 @@ class ArrayExpansion:
         if not self.in_single:
             return self._values(rows, single=False)
         values = self._values(rows, single=True)
-        small = values < _SMALL
+        small = values < self._least
         if bool(self.place.xp.any(small)):
             values[small] = self._values(rows[small], single=False)
         return values
