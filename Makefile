@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo docs test test-all test-oldest fuzz faults mutants audit lint bench wheel reproduce clean
+.PHONY: demo docs test test-all test-gpu test-oldest fuzz faults mutants audit lint bench wheel reproduce clean
 
 # The environment is made once and again when the requirements change.
 .venv/.ready: pyproject.toml
@@ -42,6 +42,10 @@ reproduce: .venv/.ready
 # The suite and the simulations behind every guarantee about mass.
 test-all: test
 	$(BIN)/python -m pytest -m slow
+
+# On a machine with a GPU, and torch in the environment: `make test-gpu BIN=/path/of/another/bin`.
+test-gpu:
+	$(BIN)/python -m pytest -m gpu tests/array_api $(ARGS)
 
 # Files of others, damaged in thousands of ways: `make fuzz ARGS='--cases 20000 --seed 7'`.
 fuzz: .venv/.ready

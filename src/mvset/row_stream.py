@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from mvset.array_namespace import Place
 from mvset.parallel import Map
 from mvset.validation import reject_non_numeric
 from mvset.wording import are, columns_named
@@ -84,6 +85,38 @@ class DatasetRows:
 
     def check(self, rows: Array, lowest: Array, highest: Array) -> None:
         """Nothing is known beyond the values."""
+
+
+@dataclass(frozen=True)
+class ArrayRows:
+    """Rows of an array on a device, where they stay."""
+
+    X: Any  # validated
+    place: Place
+    missing: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """The columns have numbers in place of names."""
+        return [str(j) for j in range(self.X.shape[1])]
+
+    def batches(self) -> Iterator[Array]:
+        """Rows in host memory."""
+        for start in range(0, self.X.shape[0], _BATCH_ROWS):
+            yield self.place.double_on_host(self.X[start : min(start + _BATCH_ROWS, self.X.shape[0]), :])
+
+    def parts(self, run: Map) -> list[Part]:
+        """All rows are one part."""
+        return [Part(self, 0, int(self.X.shape[0]))]
+
+    def check(self, rows: Array, lowest: Array, highest: Array) -> None:
+        """Nothing is known beyond the values."""
+
+    def surveyed(self, numbers: Array) -> tuple[Array, Array, Array]:
+        """Lowest and highest values, and the rows with given numbers."""
+        xp, host = self.place.xp, self.place.double_on_host
+        drawn = xp.take(self.X, self.place.array(numbers.astype(np.int64)), axis=0)
+        return host(xp.min(self.X, axis=0)), host(xp.max(self.X, axis=0)), host(drawn)
 
 
 def numbered(streams: Sequence[RowStream], counts: Iterable[int]) -> list[Part]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mvset.parallel import Map
 from mvset.row_sample import RowSample
-from mvset.row_stream import Part, RowStream, Table
+from mvset.row_stream import ArrayRows, Part, RowStream, Table
 from mvset.validation import named_columns
 
 Array = NDArray[np.float64]
@@ -58,6 +58,7 @@ def survey(
     If it says that all are needed, these are returned, or None if they are more than `size`. `on_rows` is told how many
     rows have come. The workers of a `cluster` read the parts of the table: the rows sampled are the same.
     """
+    cluster = map if isinstance(stream, ArrayRows) else cluster
     parts = stream.parts(cluster) if cluster is not None and isinstance(stream, Table) else []
     if cluster is None or not parts:
         n_rows, lowest, highest, sample = _survey_rows(stream, RowSample(size, seed), on_rows)
@@ -108,6 +109,8 @@ def _survey_parts(
 
 def _survey_part(part: Part, numbers: Array) -> tuple[Array, Array, Array]:
     """Lowest and highest values of a part, and its rows with given numbers."""
+    if isinstance(part.rows, ArrayRows):
+        return part.rows.surveyed(numbers)
     width = len(part.rows.names)
     lowest, highest, drawn = np.full(width, np.inf), np.full(width, -np.inf), [np.empty((0, width))]
     for rows, start in _part_batches(part):

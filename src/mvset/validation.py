@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.utils.validation import check_array, validate_data
 
+from mvset.array_namespace import Place
 from mvset.exceptions import ColumnScaleWarning, ConstantColumnWarning, warn
 from mvset.wording import are, columns_named, counted
 
@@ -46,6 +47,31 @@ def validated_rows(estimator: Any, X: Any, *, reset: bool, missing: bool = False
             "e.g. with sklearn.impute.SimpleImputer."
         )
     return array
+
+
+def validated_array(estimator: Any, X: Any, place: Place, n_features: int | None = None) -> Any:
+    """Rows of an array that is not one of numpy, where they are; of so many columns, if that is known."""
+    xp, name = place.xp, type(estimator).__name__
+    if len(X.shape) != 2:
+        raise ValueError(f"Expected 2D array, got an array of shape {tuple(X.shape)} instead.")
+    if n_features is not None and X.shape[1] != n_features:
+        raise ValueError(f"X has {X.shape[1]} features, but {name} is expecting {n_features} features as input.")
+    if not X.shape[0] or not X.shape[1]:
+        raise ValueError(f"Found array with shape {tuple(X.shape)} while a minimum of 1 row and 1 column is required.")
+    if not xp.isdtype(X.dtype, ("real floating", "integral", "bool")):
+        raise ValueError(f"X must hold real numbers; got {X.dtype}.")
+    X = X.detach() if place.is_torch else X
+    if not xp.isdtype(X.dtype, "real floating") or get_config()["assume_finite"]:
+        return X
+    # The extremes tell without an array of marks, which may not fit beside the rows.
+    if not bool(xp.isfinite(xp.min(X))) or not bool(xp.isfinite(xp.max(X))):
+        finite = place.host(xp.all(xp.isfinite(X), axis=0))
+        n_rows = int(xp.sum(xp.astype(~xp.all(xp.isfinite(X), axis=1), xp.int64)))
+        raise ValueError(
+            f"Input X contains NaN or infinity in {_named(estimator, np.flatnonzero(~finite))} ({n_rows} of "
+            f"{X.shape[0]} rows). Drop these rows."
+        )
+    return X
 
 
 def checked_rows(X: Any, **options: Any) -> NDArray[np.float64]:

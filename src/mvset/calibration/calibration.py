@@ -14,7 +14,7 @@ from mvset.cached import cached_property
 from mvset.calibration.aggregation import mean_offsets
 from mvset.calibration.dependence import group_effects, is_dependent, order_effects, split_effects
 from mvset.calibration.guarantees import Guarantee
-from mvset.calibration.offsets import half_ranks, level_at, offset_at, order_statistics
+from mvset.calibration.offsets import half_ranks, level_at, level_table, offset_at, order_statistics
 from mvset.calibration.score_summary import N_EXACT, ScoreSummary
 from mvset.calibration.splits import Indices, Split
 from mvset.calibration.streamed_scores import N_ORDERED, StreamedScores
@@ -253,6 +253,21 @@ class Calibration(ArrayValue):
         """Smallest mass whose set holds a point of this score."""
         return level_at(self.offsets, scores, self.rank_masses)
 
+    @property
+    def level_table(self) -> tuple[Array, Array]:
+        """Edges and levels: that of a score is the one at the number of edges below minus the score."""
+        return level_table(self.offsets, self.rank_masses)
+
+    @property
+    def p_value_table(self) -> tuple[Array, Array]:
+        """Edges and p-values: that of a score is the one at the number of edges up to the score."""
+        self._check_calibrated("p-values")
+        return self.scores, conformal_p_values(self._below, self.n_rows)
+
+    def offsets_of(self, masses: ArrayLike) -> Array:
+        """Offsets of masses; the last one for masses that the calibration rows cannot guarantee."""
+        return offset_at(self.offsets, masses, self.rank_masses)
+
     # Inference: all from the scores of calibration rows
 
     @property
@@ -288,8 +303,8 @@ class Calibration(ArrayValue):
 
     def p_value(self, scores: ArrayLike) -> Array:
         """Conformal p-values of scores of new rows."""
-        self._check_calibrated("p-values")
-        return conformal_p_values(self._below[np.searchsorted(self.scores, scores, side="right")], self.n_rows)
+        edges, p_values = self.p_value_table
+        return np.asarray(p_values[np.searchsorted(edges, scores, side="right")])
 
     def quantiles(self, shares: Array) -> Array:
         """Quantiles of the calibration scores."""

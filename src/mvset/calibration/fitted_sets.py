@@ -133,7 +133,7 @@ class FittedSets(ArrayValue):
 
     def row_offsets(self, mass: float | None, by: Any, n_rows: int) -> Array:
         """Offset of every row, by its group; one for all rows without groups."""
-        parts = self._by_group(by, n_rows)
+        parts = self.by_group(by, n_rows)
         offsets = np.empty(n_rows)
         for calibration, rows in parts:
             offsets[rows] = calibration.offset(self._mass(mass))
@@ -189,11 +189,11 @@ class FittedSets(ArrayValue):
         if by is None:
             return np.asarray(answer(self.calibration, scores))
         found = np.empty(len(scores))
-        for calibration, rows in self._by_group(by, len(scores)):
+        for calibration, rows in self.by_group(by, len(scores)):
             found[rows] = answer(calibration, scores[rows])
         return found
 
-    def _by_group(self, by: Any, n_rows: int) -> list[tuple[Calibration, NDArray[np.intp]]]:
+    def by_group(self, by: Any, n_rows: int) -> list[tuple[Calibration, NDArray[np.intp]]]:
         """Calibrations, and the rows that each one judges; that of the whole for groups not seen."""
         if by is None:
             return [(self.calibration, np.arange(n_rows))]

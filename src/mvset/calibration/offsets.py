@@ -69,6 +69,13 @@ def level_at(
 
     ``level <= mass`` holds exactly when ``score >= offset``.
     """
-    rank = np.searchsorted(-offsets, -np.asarray(scores, dtype=np.float64), side="left")
+    edges, levels = level_table(offsets, rank_masses)
+    return levels[np.searchsorted(edges, -np.asarray(scores, dtype=np.float64), side="left")]
+
+
+def level_table(
+    offsets: NDArray[np.float64], rank_masses: NDArray[np.float64] | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Edges and levels: that of a score is the one at the number of edges below minus the score."""
     rank_masses = shares_held(len(offsets)) if rank_masses is None else rank_masses
-    return np.append(_least_masses(rank_masses), 1.0)[rank]
+    return -offsets, np.append(_least_masses(rank_masses), 1.0)

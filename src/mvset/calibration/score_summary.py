@@ -18,6 +18,7 @@ Array = NDArray[np.float64]
 
 N_EXACT = 100_000
 _DIGITS = 14
+_MANY_CODES = 1 << 22  # between the least and the greatest: an array of counts takes 32 MB
 _LOST_BITS = np.int64((1 << (52 - _DIGITS)) - 1)
 
 
@@ -57,9 +58,16 @@ class ScoreSummary:
 
     def add(self, scores: Array) -> None:
         """Count more scores."""
-        lowest = np.sort(np.append(self._lowest, scores))
-        self._lowest, others = lowest[: self.n_exact], lowest[self.n_exact :]
-        self._count(bins_of(others), np.ones(len(others)))
+        scores = np.asarray(scores, dtype=np.float64)
+        if len(self._lowest) == self.n_exact > 0:  # most scores are higher than those kept, and need no order
+            low = scores < self._lowest[-1]
+            self._count(*_binned(scores[~low]))
+            scores = scores[low]
+        found = np.append(self._lowest, scores)
+        if len(found) > self.n_exact:
+            found = np.partition(found, self.n_exact)
+        self._lowest, others = np.sort(found[: self.n_exact]), found[self.n_exact :]
+        self._count(*_binned(others))
 
     def merge(self, other: ScoreSummary) -> None:
         """Count the scores of another summary as well, which keeps as many."""
@@ -95,3 +103,15 @@ def bins_of(scores: Array) -> Array:
     """Lower ends of the bins of scores."""
     bits = np.ascontiguousarray(scores, dtype=np.float64).view(np.int64)
     return np.asarray(np.where(bits >= 0, bits & ~_LOST_BITS, bits | _LOST_BITS).view(np.float64))
+
+
+def _binned(scores: Array) -> tuple[Array, Array]:
+    """Lower ends of the bins of scores, each once, and how many scores each holds."""
+    ends = bins_of(scores)
+    codes = ends.view(np.int64) >> (52 - _DIGITS)
+    if not len(codes) or codes.max() - codes.min() >= _MANY_CODES:
+        return ends, np.ones(len(ends))
+    counts = np.bincount(codes - codes.min())  # faster than sorting
+    found = np.flatnonzero(counts)
+    bits = (found + codes.min()) << (52 - _DIGITS)
+    return np.where(bits >= 0, bits, bits | _LOST_BITS).view(np.float64), counts[found].astype(np.float64)

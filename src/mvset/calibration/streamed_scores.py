@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mvset.calibration.score_summary import N_EXACT, ScoreSummary
+from mvset.device import current_device
 from mvset.parallel import Map, cluster_map
 from mvset.progress import ProgressLine
-from mvset.row_stream import Part
+from mvset.row_stream import ArrayRows, Part
 from mvset.row_survey import Survey, chosen, numbers_of_parts, remaining, remaining_of
+from mvset.svm.array_scores import ArrayExpansion, blocks
+from mvset.svm.device_score import DeviceScore, scored_on
+from mvset.svm.expansion import KernelExpansion
+from mvset.svm.metric_expansion import MetricExpansion
+from mvset.svm.table_score import TableScore
 
 Array = NDArray[np.float64]
 Score = Callable[..., Array]
@@ -62,9 +68,9 @@ def streamed_scores(score: Score, surveyed: Survey, run: Map, line: ProgressLine
     """Scores of the rows of a table that were not sampled; `run` runs the threads of this machine."""
     found, cluster = StreamedScores(), cluster_map()
     n_rows = surveyed.n_rows - len(surveyed.rows)
-    if cluster is None or not surveyed.parts:
-        for rows in remaining(surveyed):
-            found.add(score(rows, run))
+    if cluster is None or not surveyed.parts or isinstance(surveyed.stream, ArrayRows):
+        for scores in _scores_of_others(score, surveyed, run):
+            found.add(scores)
             line.reach("calibrating", "row", len(found), n_rows)
         return found
     numbers = numbers_of_parts(surveyed)
@@ -79,11 +85,33 @@ def streamed_scores(score: Score, surveyed: Survey, run: Map, line: ProgressLine
 def reserved_scores(score: Score, X: Array, reserved: NDArray[np.intp], run: Map, line: ProgressLine) -> Array:
     """Scores of the rows of an array that are reserved for calibration."""
     scores, done = [np.empty(0)], 0
-    for rows in chosen(X, reserved):
-        scores.append(score(rows, run))
-        done += len(rows)
+    for found in _batch_scores(score, chosen(X, reserved), run):
+        scores.append(found)
+        done += len(found)
         line.reach("calibrating", "row", done, len(reserved))
     return np.concatenate(scores)
+
+
+def _scores_of_others(score: Score, surveyed: Survey, run: Map) -> Iterator[Array]:
+    """Scores of the rows that were not sampled, some at a time; on their device if they are on one."""
+    stream = surveyed.stream
+    if not isinstance(stream, ArrayRows) or not isinstance(score, KernelExpansion | MetricExpansion):
+        yield from _batch_scores(score, remaining(surveyed), run)
+        return
+    single = stream.place.is_single(stream.X)
+    function = ArrayExpansion(score, stream.place, single=single, n_rows=surveyed.n_rows)
+    for rows in blocks(surveyed.n_rows, function.chunk_rows):
+        first, last = np.searchsorted(surveyed.numbers, [rows.start, rows.stop])
+        scores = stream.place.host(function(stream.X[rows, :]))
+        yield np.delete(scores, surveyed.numbers[first:last] - rows.start)
+
+
+def _batch_scores(score: Score, batches: Iterable[Array], run: Map) -> Iterator[Array]:
+    """Scores of batches in host memory, by this machine or its device."""
+    device = current_device()
+    if device is None or not isinstance(score, KernelExpansion | MetricExpansion | TableScore):
+        return (score(rows, run) for rows in batches)
+    return scored_on(device, DeviceScore(score, device.place), batches, lambda rows: rows, lambda _, scores: scores)
 
 
 def _part_scores(score: Score, part: Part, numbers: NDArray[np.intp], n_ordered: int) -> StreamedScores:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from mvset.cli.device import Device, Verbose, chosen_device, say_shares
 from mvset.cli.engine import Engine, cluster
 from mvset.cli.failures import exit_on_error, require_package
 from mvset.cli.info import json_summary, text_summary
@@ -87,6 +88,7 @@ def fit_command(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random number generator.")] = 0,
     jobs: Jobs = -1,
     engine: Engine = None,
+    device: Device = "cpu",
     format: Format = None,
     separator: Separator = None,
     header: Header = None,
@@ -98,6 +100,7 @@ def fit_command(
     query: Query = None,
     where: Where = None,
     as_json: AsJson = False,
+    verbose: Verbose = False,
 ) -> None:
     """Fit a model to a table of normal behaviour and write it to a file.
 
@@ -118,11 +121,14 @@ def fit_command(
     require_package("pyarrow", "cli", "Reading tables needs one more package")
     with exit_on_error(ValueError, on_interrupt="Nothing was written."):
         from mvset import MinimumVolumeSet, save
+        from mvset.device import calibrated_on
         from mvset.estimators.model_parts import ModelParts
         from mvset.files.model_file import check_clock
+        from mvset.stages import Stages
         from mvset.tables.fitting import ColumnRoles
         from mvset.tables.sources import table_files
 
+        gpu = chosen_device(device, elsewhere="--engine" if engine else None)
         options = reading_options(format, separator, header, encoding, na, skip_rows, comment, sheet, query)
         files = table_files(tables, options)
         check_output(out, *(file.path for file in files))
@@ -136,9 +142,12 @@ def fit_command(
             random_state=seed,
         )
         roles = ColumnRoles(columns or (), exclude or (), time, group, by, categories or ())
-        with cluster(engine):
+        stages = Stages() if gpu is None else gpu.stages
+        with cluster(engine), calibrated_on(gpu):
             fitted = fit_files(files, estimator, roles, missing=missing, where=where, max_rows=max_rows, seed=seed)
         save(fitted.model, out)
+        if verbose and engine is None:
+            say_shares(gpu, stages)
         model = ModelParts.of(fitted.model)
         rows = {"rows": fitted.n_rows, "rows_used": fitted.n_used, "rows_dropped": fitted.n_dropped}
         if as_json:

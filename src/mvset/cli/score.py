@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mvset.cli.device import Device, Verbose, chosen_device, say_shares
 from mvset.cli.engine import Engine, cluster
 from mvset.cli.failures import DRIFTED, exit_on_error
 from mvset.cli.options import (
@@ -68,6 +69,7 @@ def score_command(
     fail_on_drift: Annotated[bool, typer.Option("--fail-on-drift", help="Exit with code 3 if there is drift.")] = False,
     jobs: Jobs = -1,
     engine: Engine = None,
+    device: Device = "cpu",
     format: Format = None,
     separator: Separator = None,
     header: Header = None,
@@ -85,6 +87,7 @@ def score_command(
     settle: Settle = None,
     on_alarm: OnAlarm = None,
     as_json: AsJson = False,
+    verbose: Verbose = False,
 ) -> None:
     """Score every row of a table, and test whether the table still follows the distribution of the training table.
 
@@ -106,6 +109,8 @@ def score_command(
 
     - `mvset score model.mvset today.csv --json --fail-on-drift`
 
+    - `mvset score model.mvset today.parquet --device auto --verbose`
+
     - `mvset score model.mvset --watch incoming --out-dir judged --on-alarm 'mail -s drift me@example.org'`
     """
     watching = check_watch(watch, tables, out, out_dir, out_format, once, settle, on_alarm, engine)
@@ -113,9 +118,11 @@ def score_command(
         raise typer.BadParameter("--only-outside restricts the rows that are written: name the file with --out.")
     on_interrupt = watching.on_interrupt if watching else "Nothing was written."
     with exit_on_error(ValueError, on_interrupt=on_interrupt) as interrupts:
+        from mvset.stages import Stages
         from mvset.summaries.survey import Survey
         from mvset.tables.scoring import score_table
 
+        gpu = chosen_device(device, elsewhere="--engine" if engine else "--watch" if watching else None)
         fitted, fingerprint = fingerprinted(model, jobs) if watching else (load_fitted(model, jobs), "")
         remembered = getattr(fitted.estimator, "reading_", None)
         options = reading_options(format, separator, header, encoding, na, skip_rows, comment, sheet, query, remembered)
@@ -131,7 +138,19 @@ def score_command(
         survey = Survey(fitted, mass or fitted.sets.mass, n_unusual=5, grouped=grouped, tables=reader.labels)
         with cluster(engine), progress_bar(1.0) as bar:
             on_progress = partial(bar.reach, "scoring", total=1.0)
-            score_table(reader, survey, out=out, only_outside=only_outside, formulas=formulas, on_progress=on_progress)
+            stages = Stages() if gpu is None else gpu.stages
+            score_table(
+                reader,
+                survey,
+                out=out,
+                only_outside=only_outside,
+                formulas=formulas,
+                device=gpu,
+                stages=stages,
+                on_progress=on_progress,
+            )
+        if verbose and engine is None:
+            say_shares(gpu, stages)
         result = survey.result()
         if as_json:
             print_json(_json_results(result, reader, out))

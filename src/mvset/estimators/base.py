@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,16 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OutlierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from mvset.array_namespace import Place, place_of
 from mvset.bandwidth.curves import mass_grid
+from mvset.calibration.array_answers import ArrayAnswers
 from mvset.calibration.calibration import Calibration
 from mvset.calibration.constant_columns import ConstantColumns
 from mvset.calibration.fitted_sets import FittedSets, ScoreFunction
 from mvset.parallel import thread_map
 from mvset.row_encoding import RowEncoding
 from mvset.svm.table_score import TableScore
-from mvset.validation import check_columns, validated_rows
+from mvset.validation import check_columns, validated_array, validated_rows
 from mvset.volume.measure import VolumeEstimate
 from mvset.volume.reliability import warn_if_unreliable
 from mvset.volume.sampler import VolumeSampler
@@ -82,9 +85,29 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
         True
         """
         check_is_fitted(self, "sets_")
+        if (place := place_of(X)) is not None:
+            return self._answer(X, place, ArrayAnswers.scores)
         X = self._rows(X)
         with thread_map(self.n_jobs) as run:
             return np.asarray(self.sets_.scores(X, run))
+
+    def _answer(self, X: Any, place: Place, question: Callable[..., Any], *arguments: Any) -> NDArray[Any]:
+        """What the sets answer about rows of an array that is not one of numpy: one of the same kind.
+
+        For type checkers all are arrays of numpy: most are.
+        """
+        check_is_fitted(self, "sets_")
+        self._check_numbers()
+        X = validated_array(self, X, place, self.n_features_in_)
+        with thread_map(self.n_jobs) as run:
+            answer: NDArray[Any] = question(ArrayAnswers(self.sets_, X, place, run), *arguments)
+        return answer
+
+    def _check_numbers(self) -> None:
+        """Refuse arrays of other libraries where rows are more than numbers."""
+        if self._encoding:
+            what = "has categories" if self._encoding.categories else "fills missing values"
+            raise ValueError(f"The model {what}: give the rows as a table or an array of numpy, not as a tensor.")
 
     @property
     def _encoding(self) -> RowEncoding:
@@ -124,6 +147,8 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
         >>> bool((model.decision_function(X, mass=0.9) <= model.decision_function(X, mass=0.99)).all())
         True
         """
+        if (place := place_of(X)) is not None:
+            return self._answer(X, place, ArrayAnswers.decision, mass, by)
         check_is_fitted(self, "sets_")
         offset = self.sets_.offset(mass)  # before any work, for the error
         scores = self.score_samples(X)
@@ -156,6 +181,8 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
         >>> bool(inside[deep_inside].all())
         True
         """
+        if (place := place_of(X)) is not None:
+            return self._answer(X, place, ArrayAnswers.labels, mass, by)
         return np.where(self.decision_function(X, mass, by=by) >= 0, 1, -1)
 
     def level(self, X: Any, *, by: Any = None) -> NDArray[np.float64]:
@@ -188,6 +215,8 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
         >>> bool(((model.level(X) <= 0.9) == (model.predict(X, mass=0.9) == 1)).all())
         True
         """
+        if (place := place_of(X)) is not None:
+            return self._answer(X, place, ArrayAnswers.levels, by)
         scores = self.score_samples(X)
         return self.sets_.level(scores, by)
 
@@ -265,6 +294,8 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
         >>> model.transform(X).shape
         (300, 10)
         """
+        if (place := place_of(X)) is not None:
+            return self._answer(X, place, ArrayAnswers.decisions, self.masses_)
         scores = self.score_samples(X)
         return scores[:, np.newaxis] - [self.sets_.offset(mass) for mass in self.masses_]
 

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from mvset.array_namespace import place_of
+from mvset.calibration.array_answers import ArrayAnswers
 from mvset.estimators.base import SetEstimator
 from mvset.inference.monitor import DriftMonitor
 from mvset.inference.p_values import detect_outliers
@@ -126,6 +128,8 @@ class InferenceEstimator(SetEstimator):
         >>> model.p_value([[100.0, 100.0]])
         array([0.004])
         """
+        if (place := place_of(X)) is not None:
+            return self._answer(X, place, ArrayAnswers.p_values, by)
         scores = self.score_samples(X)
         return self.sets_.p_value(scores, by)
 
@@ -163,7 +167,8 @@ class InferenceEstimator(SetEstimator):
         array([90, 91, 92, 93, 94, 95, 96, 97, 98, 99])
         """
         fdr = checked_share(fdr, "fdr")
-        return detect_outliers(self.p_value(X, by=by), fdr)
+        p_values, place = self.p_value(X, by=by), place_of(X)
+        return detect_outliers(p_values if place is None else place.host(p_values), fdr)
 
     def check_drift(
         self, X: Any, *, mass: float | None = None, false_alarm_rate: float = 0.01, by: Any = None
@@ -202,7 +207,8 @@ class InferenceEstimator(SetEstimator):
         """
         check_is_fitted(self, "sets_")
         counter = self.sets_.drift_counter(mass, false_alarm_rate, grouped=by is not None)
-        counter.update(self.sets_.drift_scores(self.score_samples(X), by))
+        scores, place = self.score_samples(X), place_of(X)
+        counter.update(self.sets_.drift_scores(scores if place is None else place.host(scores), by))
         return counter.report()
 
     def drift_monitor(

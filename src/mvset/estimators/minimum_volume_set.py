@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mvset.array_namespace import place_of
 from mvset.bandwidth.choice import RULES, SelectionRule
 from mvset.bandwidth.curves import mass_grid
 from mvset.bandwidth.diagnostics import warn_about_bandwidth
@@ -55,7 +56,7 @@ from mvset.imputation import Imputation
 from mvset.parallel import Map, cluster_map, thread_map
 from mvset.progress import Verbosity, progress_line
 from mvset.row_encoding import RowEncoding
-from mvset.row_stream import RowStream, row_stream
+from mvset.row_stream import ArrayRows, RowStream, row_stream
 from mvset.row_survey import Survey, all_rows, survey
 from mvset.svm.convergence import SolveReport, warn_if_unconverged
 from mvset.svm.dual import Solver
@@ -63,7 +64,14 @@ from mvset.svm.expansion import KernelExpansion, Precision
 from mvset.svm.metric import METRICS, MetricName
 from mvset.svm.metric_expansion import MetricExpansion
 from mvset.svm.table_score import TableScore
-from mvset.validation import candidate_sigmas, check_extent, check_spread, checked_labels, validated_rows
+from mvset.validation import (
+    candidate_sigmas,
+    check_extent,
+    check_spread,
+    checked_labels,
+    validated_array,
+    validated_rows,
+)
 from mvset.volume.sampler import VOLUME_METHODS, VolumeMethod, VolumeSampler
 
 _METRICS: tuple[MetricName, ...] = ("standard", "whiten")  # the first if volumes do not tell
@@ -85,6 +93,9 @@ class MinimumVolumeSet(InferenceEstimator):
     bandwidths it keeps the widest whose sets around `mass` are as small as the smallest, up to the standard error; or,
     with ``selection="area"``, the one of the least area under the mass-volume curve, as in the paper. The same fit
     gives nested sets for every other mass.
+
+    Rows may be on a GPU, as tensors of torch or arrays of CuPy: answers about them are there, too, with the labels of
+    the CPU (docs/scale.md).
 
     Columns may have any units, and be correlated: see `metric`. Rows must be exchangeable, or their order
     (`time_order`) or groups (`fit(X, groups=...)`) be given.
@@ -348,7 +359,8 @@ class MinimumVolumeSet(InferenceEstimator):
             Rows of normal behaviour. Neighbours must not be alike, or the order must be said to be that of time
             (`time_order`), or what they have in common must be given (`groups`). Tables larger than memory are read in
             batches: memory maps of numpy, datasets of pyarrow, and Arrow streams such as those of DuckDB, which are
-            kept in a temporary file meanwhile. They give the same model as an array of the same rows.
+            kept in a temporary file meanwhile. They give the same model as an array of the same rows. Of a tensor of
+            torch or an array of CuPy on a GPU the rows that train nothing calibrate there, from 20 000 rows on.
         y : Ignored
             Present for API consistency.
         groups : array-like of shape (n_samples,), optional
@@ -375,6 +387,9 @@ class MinimumVolumeSet(InferenceEstimator):
         """
         rng = check_random_state(self.random_state)
         imputes = self.missing == "impute"
+        if (place := place_of(X)) is not None:
+            X = validated_array(self, X, place)
+            X = place.double_on_host(X) if place.in_host_memory else ArrayRows(X, place, missing=imputes)
         stream, surveyed = row_stream(X, missing=imputes), None
         if stream is not None:
             surveyed = self._survey(stream, rng, groups, by)
@@ -386,7 +401,7 @@ class MinimumVolumeSet(InferenceEstimator):
         else:
             categories = getattr(stream, "categories", NO_CATEGORIES)  # the rows have their codes
         X = validated_rows(self, X, reset=True, missing=imputes)
-        if stream is not None:
+        if stream is not None and not isinstance(stream, ArrayRows):
             self.feature_names_in_ = np.array(stream.names, dtype=object)
         given = not isinstance(self.sigma, str)
         names = getattr(self, "feature_names_in_", None)
@@ -684,6 +699,10 @@ class MinimumVolumeSet(InferenceEstimator):
         (1, True)
         """
         check_is_fitted(self, "sets_")
+        if (place := place_of(X)) is not None:  # few rows are explained: through host memory
+            self._check_numbers()
+            X = validated_array(self, X, place, self.n_features_in_)
+            return cast(NDArray[np.float64], place.array(self.explain(place.double_on_host(X))))
         X, encoding = self._rows(X), self._encoding
         with thread_map(self.n_jobs) as run:
             contributions = encoding.by_column(displacement(self._function, encoding.encoded(X), run))

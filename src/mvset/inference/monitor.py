@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 from sklearn.utils import check_random_state
 
+from mvset.array_namespace import place_of
 from mvset.inference.drift import CountedScores, ScoreCells
 from mvset.validation import checked_share
 from mvset.values import ArrayValue, checked_array
@@ -140,7 +141,9 @@ class DriftMonitor:
         drifted : bool
             Whether the alarm has gone off, now or before.
         """
-        scores = np.asarray(self.model.score_samples(X), dtype=np.float64)
+        scores = self.model.score_samples(X)
+        place = place_of(scores)
+        scores = np.asarray(scores if place is None else place.host(scores), dtype=np.float64)
         p_values, counts = self._p_values(scores[-self.n_rows_ % self._decorrelation :: self._decorrelation])
         bets = self._bets.started(self.n_batches_ + 1).updated(np.histogram(p_values, _BINS, (0.0, 1.0))[0])
         not_bet = -np.log(self.n_batches_ + 2.0)

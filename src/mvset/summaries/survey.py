@@ -143,13 +143,14 @@ class Survey:
         self._timeline = Timeline(mass)
         self._flagged = FlaggedSample(len(model.feature_names) + 3)
 
-    def score(self, X: Any, by: Any = None) -> ScoredRows:
+    def score(self, X: Any, by: Any = None, scores: Array | None = None) -> ScoredRows:
         """Score rows; an array must have the columns of the training rows, in the same order.
 
-        `by` has their groups, of a `grouped` survey.
+        `by` has their groups, of a `grouped` survey; `scores` their scores, if a device has computed them.
         """
         sets, prepared = self.model.sets, np.asarray(self.model.prepared(X), dtype=np.float64)
-        scores = self.model.estimator.score_samples(prepared)
+        if scores is None:
+            scores = self.model.estimator.score_samples(prepared)
         levels = sets.level(scores, by)
         drift_scores = scores if by is None else 1.0 - levels
         return ScoredRows(self.model.estimator, prepared, scores, levels, levels <= self.mass, drift_scores)

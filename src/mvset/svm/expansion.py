@@ -19,7 +19,7 @@ PRECISIONS = ("double", "single", "mixed")
 # float32 has 2e-6 of an error in a coordinate of 32, and relative errors of 1e-5 in the kernels of points at the border
 # of the data.
 _EXTENT = 32.0  # of the centres, in bandwidths
-_SMALL = 1e-30
+SMALL = 1e-30  # float32 has values down to 1e-38
 _CHUNK = 1024  # rows per task: large enough to hide the cost of a task, a multiple of the kernel's block
 
 
@@ -74,10 +74,10 @@ class KernelExpansion(ArrayValue):
         if self.precision != "mixed":
             return np.concatenate([np.empty(0), *self._by_chunk(expansion, X, run, ())])
         double = replace(self, precision="double")
-        if np.abs(self.centres - self.origin).max() > _EXTENT * self.sigma:
+        if not fits_single(self):
             return double(X, run)
         values = replace(self, precision="single")(X, run)
-        small = np.flatnonzero(values < _SMALL)
+        small = np.flatnonzero(values < SMALL)
         values[small] = double(X[small], run)
         return values
 
@@ -101,6 +101,11 @@ class KernelExpansion(ArrayValue):
             return out
 
         return run(values, range(0, len(X), _CHUNK))
+
+
+def fits_single(function: KernelExpansion, share: float = 1.0) -> bool:
+    """Whether the centres spread so little that float32 is accurate; or only a share of that."""
+    return bool(np.abs(function.centres - function.origin).max() <= share * _EXTENT * function.sigma)
 
 
 def check_bandwidth(owner: str, sigma: Any) -> None:

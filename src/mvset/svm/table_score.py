@@ -46,5 +46,8 @@ class TableScore(ArrayValue):
 
     def __call__(self, X: Array, run: Map = map) -> Array:
         """Values at rows of the table."""
-        scores = self.function(self.encoding.encoded(X), run)
+        return self.marked(X, self.function(self.encoding.encoded(X), run))
+
+    def marked(self, X: Array, scores: Array) -> Array:
+        """Scores of encoded rows, negative where a row has a value that was not seen."""
         return np.where(self.encoding.categories.unseen(X).any(axis=1), _UNSEEN_SCORE, scores)

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from mvset.calibration.array_answers import settled
+from mvset.device import Device
 from mvset.estimators.model_parts import ModelParts
 from mvset.exceptions import UnseenGroupWarning
 from mvset.parallel import Map, cluster_map
+from mvset.stages import Stages
 from mvset.summaries.levels import written_levels
 from mvset.summaries.survey import PartOfSurvey, ScoredRows, Survey
+from mvset.svm.device_score import DeviceScore, scored_on
 from mvset.tables.errors import TableError, quoted
 from mvset.tables.reading import Batch, OnShare, TableReader, ignore_share, row_labels
 from mvset.tables.times import row_times
@@ -46,16 +50,20 @@ def score_table(
     out: Path | None = None,
     only_outside: bool = False,
     formulas: bool = False,
+    device: Device | None = None,
+    stages: Stages | None = None,
     on_progress: OnShare = ignore_share,
 ) -> None:
     """Score all rows, add them to the survey, and write one line per row to `out` if given.
 
-    On a cluster, workers read the parts of the table and write their results to files beside `out`.
+    On a cluster, workers read the parts of the table and write their results to files beside `out`. On a `device`,
+    batches are read, copied, judged and written in overlap. `stages` counts how long each takes.
     """
+    stages = device.stages if device is not None else stages or Stages()
     schema, cluster = _result_schema(reader), cluster_map()
     with nullcontext() if out is None else table_writer(out, schema, formulas=formulas) as write:
         if cluster is None:
-            _score(reader, survey, schema, write, only_outside, on_progress)
+            _score(reader, survey, schema, write, only_outside, on_progress, device, stages)
         else:
             with nullcontext() if out is None else _folder_beside(out) as folder:
                 _score_parts(cluster, reader, survey, schema, folder, write, only_outside, on_progress)
@@ -75,25 +83,51 @@ def _score(
     write: Write | None,
     only_outside: bool,
     on_progress: OnShare,
+    device: Device | None,
+    stages: Stages,
 ) -> None:
     """Score the rows of a reader, batch by batch."""
-    for batch in reader.batches(on_progress):
-        complete, scored, by = batch.only_complete(), None, None
-        if len(complete.rows):
-            by = None if reader.by is None else row_labels(complete.kept, reader.by)
-            scored = survey.score(complete.rows, by)
-            survey.add(
-                complete.rows,
-                scored,
-                complete.numbers,
-                partial(_kept_rows, complete, "table" in schema.names),
-                table=batch.table,
-                times=None if reader.time is None else row_times(complete.kept, reader.time),
-                unseen=complete.unseen,
-            )
-        if write is not None:
-            results = _results(batch, scored, by, survey.model, reader.features, schema)
-            write(results.filter(pc.equal(results["inside"], False)) if only_outside else results)
+    for batch, complete, by, scored in _scored(reader, survey, on_progress, device, stages):
+        with stages.measured("writing"):
+            if scored is not None:
+                survey.add(
+                    complete.rows,
+                    scored,
+                    complete.numbers,
+                    partial(_kept_rows, complete, "table" in schema.names),
+                    table=batch.table,
+                    times=None if reader.time is None else row_times(complete.kept, reader.time),
+                    unseen=complete.unseen,
+                )
+            if write is not None:
+                results = _results(batch, scored, by, survey.model, reader.features, schema)
+                write(results.filter(pc.equal(results["inside"], False)) if only_outside else results)
+
+
+def _scored(
+    reader: TableReader, survey: Survey, on_progress: OnShare, device: Device | None, stages: Stages
+) -> Iterator[tuple[Batch, Batch, Any, ScoredRows | None]]:
+    """Batches, their complete rows and the groups of these, and what the survey says of them."""
+
+    def judged(batch: Batch, scores: Any = None) -> tuple[Batch, Batch, Any, ScoredRows | None]:
+        complete = batch.only_complete()
+        if not len(complete.rows):
+            return batch, complete, None, None
+        by = None if reader.by is None else row_labels(complete.kept, reader.by)
+        if scores is not None:
+            prepared = np.asarray(model.prepared(complete.rows), dtype=np.float64)
+            scores = settled(model.sets, prepared, scores, score.expansion.error, survey.mass, by)
+        return batch, complete, by, survey.score(complete.rows, by, scores)
+
+    model, batches = survey.model, reader.batches(on_progress)
+    if device is None:
+        for batch in stages.each("reading", batches):
+            with stages.measured("judging"):
+                found = judged(batch)
+            yield found
+        return
+    score = DeviceScore(cast(Any, model.sets.score), device.place)
+    yield from scored_on(device, score, batches, lambda batch: model.prepared(batch.rows), judged)
 
 
 def _score_parts(
@@ -128,7 +162,7 @@ def _score_part(
     """What a worker does: score a part of a table, write the results, and return what it counted."""
     survey = deepcopy(survey)  # several parts may come together
     with nullcontext() if out is None else table_writer(out, schema) as write:
-        _score(reader, survey, schema, write, only_outside, ignore_share)
+        _score(reader, survey, schema, write, only_outside, ignore_share, None, Stages())
     return survey.part, reader.n_rows, reader.n_dropped
 
 

@@ -1,0 +1,156 @@
+"""What fitted sets answer about rows on a device: arrays of the same library, on the same device.
+
+Scores are computed where the rows are, in float32 or float64. Where a score is so near an offset that rounding may
+decide, that row is scored again by the compiled core, on the CPU: so labels are those of the CPU, all of them. The
+offsets are those of the mass asked for and of the fitted one; for levels and p-values also those of the masses around
+it and of all whole percentages: at these masses a level is at most the mass exactly where the label is +1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mvset.array_namespace import Place
+from mvset.calibration.calibration import Calibration
+from mvset.calibration.constant_columns import ConstantColumns
+from mvset.calibration.fitted_sets import FittedSets
+from mvset.parallel import Map
+from mvset.svm.array_scores import ArrayExpansion, blocks, doubtful_edges
+from mvset.svm.expansion import KernelExpansion
+from mvset.svm.metric_expansion import MetricExpansion
+
+Array = NDArray[np.float64]
+
+_PERCENTAGES = np.arange(1, 100) / 100
+
+
+@dataclass(frozen=True)
+class ArrayAnswers:
+    """The answers of fitted sets about the rows of an array that is not one of numpy."""
+
+    sets: FittedSets
+    X: Any  # validated
+    place: Place
+    run: Map = map
+
+    def scores(self, masses: Sequence[float] = (), by: Any = None) -> Any:
+        """Scores of all rows, as float64; those of the CPU where rounding may decide on which side of an offset."""
+        score = self.sets.score
+        if self.place.in_host_memory or not isinstance(score, KernelExpansion | MetricExpansion):
+            return self.place.array(self.sets.scores(self.place.double_on_host(self.X), self.run))
+        scored = DeviceScores(self.sets, self.place, n_rows=self.X.shape[0], single=self.place.is_single(self.X))
+        chunks = (self.X[rows, :] for rows in scored.chunks(self.X.shape[0]))
+        if by is None:
+            edges = self.place.array(_edges(self.sets, self.sets.calibration, scored.expansion.error, masses))
+            return self.place.xp.concat([self._checked(chunk, scored(chunk), edges) for chunk in chunks])
+        scores = np.concatenate([self.place.host(scored(chunk)) for chunk in chunks])
+        again = np.flatnonzero(_doubtful(self.sets, scores, scored.expansion.error, masses, by))
+        rows = self.place.xp.take(self.X, self.place.array(again), axis=0)
+        scores[again] = self.sets.scores(self.place.double_on_host(rows), self.run)
+        return self.place.array(scores)
+
+    def decision(self, mass: float | None, by: Any) -> Any:
+        """Scores less offsets."""
+        offset = self.sets.offset(mass)  # before any work, for the error
+        scores = self.scores([] if mass is None else [mass], by)
+        return scores - (offset if by is None else self.place.array(self.sets.row_offsets(mass, by, self.X.shape[0])))
+
+    def labels(self, mass: float | None, by: Any) -> Any:
+        """+1 inside, -1 outside."""
+        xp = self.place.xp
+        inside = xp.astype(self.decision(mass, by) >= 0, xp.int64)
+        return 2 * inside - 1
+
+    def levels(self, by: Any) -> Any:
+        """Smallest masses whose sets hold the rows."""
+        scores = self.scores(self._all_masses, by)
+        if by is not None:
+            return self.place.array(self.sets.level(self.place.host(scores), by))
+        return self._looked_up(self.sets.calibration.level_table, -scores, "left")
+
+    def p_values(self, by: Any) -> Any:
+        """Conformal p-values."""
+        scores = self.scores(self._all_masses, by)
+        if by is not None:
+            return self.place.array(self.sets.p_value(self.place.host(scores), by))
+        return self._looked_up(self.sets.calibration.p_value_table, scores, "right")
+
+    def decisions(self, masses: Sequence[float]) -> Any:
+        """Scores less offsets, one column per mass."""
+        offsets = self.place.array([self.sets.offset(mass) for mass in masses])
+        return self.scores(masses)[:, None] - offsets[None, :]
+
+    @property
+    def _all_masses(self) -> Sequence[float]:
+        """Masses that people ask for: those around the fitted one, and whole percentages."""
+        return [*self.sets.masses.tolist(), *_PERCENTAGES.tolist()]
+
+    def _checked(self, rows: Any, scores: Any, edges: Any) -> Any:
+        """Scores, of which those in doubt are taken again on the CPU."""
+        xp = self.place.xp
+        doubtful = xp.searchsorted(edges, scores) % 2 == 1
+        if bool(xp.any(doubtful)):
+            again = self.sets.scores(self.place.double_on_host(rows[doubtful]), self.run)
+            scores[doubtful] = self.place.array(again)
+        return scores
+
+    def _looked_up(self, table: tuple[Array, Array], keys: Any, side: str) -> Any:
+        edges, values = (self.place.array(each) for each in table)
+        return self.place.xp.take(values, self.place.xp.searchsorted(edges, keys, side=side), axis=0)
+
+
+class DeviceScores:
+    """Scores of rows on a device, chunk by chunk; and where they are in doubt."""
+
+    def __init__(self, sets: FittedSets, place: Place, *, n_rows: int = 0, single: bool = False) -> None:
+        assert isinstance(sets.score, KernelExpansion | MetricExpansion)
+        self.sets, self.place = sets, place
+        self.expansion = ArrayExpansion(sets.score, place, single=single, n_rows=n_rows)
+        constants: ConstantColumns = sets.constants
+        self._constants = [
+            (int(j), float(value), float(tolerance))
+            for j, value, tolerance in zip(constants.indices, constants.values, constants.tolerances, strict=True)
+        ]
+
+    def __call__(self, rows: Any) -> Any:
+        """Scores of a chunk of rows; below every offset where a column differs that never changed before."""
+        xp, scores = self.place.xp, self.expansion(rows)
+        for j, value, tolerance in self._constants:
+            changed = xp.abs(self.place.double(rows[:, j]) - value) > tolerance
+            scores = xp.where(changed, self.sets.calibration.below_all, scores)
+        return scores
+
+    def chunks(self, n_rows: int) -> Iterable[slice]:
+        """The rows to score at a time; one empty chunk if there are none."""
+        return blocks(n_rows, self.expansion.chunk_rows)
+
+
+def settled(sets: FittedSets, rows: Array, scores: Array, error: float, mass: float, by: Any = None) -> Array:
+    """Scores of rows in host memory, from those that a device computed with some relative error.
+
+    They are below every offset where a column differs that never changed before, and those of the CPU where rounding
+    may decide on which side of an offset.
+    """
+    if len(sets.constants.columns):
+        scores = np.where(sets.constants.changed(rows), sets.calibration.below_all, scores)
+    again = np.flatnonzero(_doubtful(sets, scores, error, [mass], by))
+    scores[again] = sets.scores(rows[again])
+    return scores
+
+
+def _doubtful(sets: FittedSets, scores: Array, error: float, masses: Sequence[float], by: Any) -> NDArray[np.bool_]:
+    """Whether a score is so near an offset of its group that rounding may decide."""
+    found = np.zeros(len(scores), dtype=bool)
+    for calibration, rows in sets.by_group(by, len(scores)):
+        found[rows] = np.searchsorted(_edges(sets, calibration, error, masses), scores[rows]) % 2 == 1
+    return found
+
+
+def _edges(sets: FittedSets, calibration: Calibration, error: float, masses: Sequence[float]) -> Array:
+    """Ends of the intervals of scores in doubt, at the fitted mass and others."""
+    return doubtful_edges(calibration.offsets_of([sets.mass, *masses]), error)

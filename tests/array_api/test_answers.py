@@ -1,0 +1,231 @@
+"""Arrays in, arrays of the same kind out, with the answers of the CPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sklearn
+
+from border_rows import border_rows
+from mvset import CalibratedSet, MinimumVolumeSet, Pipeline
+from mvset.array_namespace import Place, place_of
+from mvset.calibration import array_answers
+from mvset.datasets import paper_mixture
+from mvset.svm import array_scores
+
+METHODS = ("score_samples", "decision_function", "predict", "level", "p_value", "transform", "explain")
+
+
+def host(answer):
+    return place_of(answer).host(answer)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_answers_are_of_the_kind_of_the_rows(method, small_model, as_array, new_rows):
+    rows = as_array(new_rows)
+    answer = getattr(small_model, method)(rows)
+    expected = getattr(small_model, method)(new_rows)
+    assert type(answer) is type(rows)
+    assert host(answer).shape == expected.shape
+    assert host(answer).dtype == expected.dtype
+
+
+def test_float64_rows_have_the_scores_of_the_cpu(small_model, as_array, new_rows):
+    scores = host(small_model.score_samples(as_array(new_rows)))
+    np.testing.assert_allclose(scores, small_model.score_samples(new_rows), rtol=1e-12, atol=0.0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scores_in_float32_agree_also_far_from_the_data(dtype, model, as_array, new_rows):
+    rows = new_rows.astype(dtype)
+    scores, expected = host(model.score_samples(as_array(rows))), model.score_samples(rows)
+    np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=0.0)
+    assert expected[-1] == 0.0
+    assert (expected[expected > 0] < 1e-30).any()
+
+
+def test_scores_of_float32_rows_are_computed_in_float32(large_model, small_model, as_array, new_rows):
+    """Else the tests of rounding test nothing."""
+    for model in (small_model, large_model):
+        scores = host(model.score_samples(as_array(new_rows.astype(np.float32))))
+        exact = model.score_samples(new_rows.astype(np.float32))
+        assert np.abs(scores / np.maximum(exact, 1e-300) - 1.0)[:1000].max() > 1e-8
+
+
+@pytest.mark.parametrize("mass", [None, 0.8, 0.777])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_labels_on_the_border_are_those_of_the_cpu(mass, dtype, model, as_array, monkeypatch):
+    rows = border_rows(model, 150, dtype, mass)
+    labels = model.predict(rows, mass)
+    assert 100 < np.sum(labels == 1) < len(rows) - 100
+    assert np.count_nonzero(host(model.predict(as_array(rows), mass)) != labels) == 0
+    decisions = host(model.decision_function(as_array(rows), mass))
+    np.testing.assert_array_equal(decisions >= 0, labels == 1)
+    if dtype == np.float32 or model._function.precision == "mixed":
+        monkeypatch.setattr(array_answers, "doubtful_edges", lambda offsets, error: np.empty(0))
+        assert np.count_nonzero(host(model.predict(as_array(rows), mass)) != labels) > 5
+
+
+@pytest.mark.parametrize("mass", [0.95, 0.8])
+def test_levels_and_labels_agree_on_the_border(mass, model, as_array):
+    rows = as_array(border_rows(model, 150, np.float32, mass))
+    np.testing.assert_array_equal(host(model.level(rows)) <= mass, host(model.predict(rows, mass)) == 1)
+
+
+def test_levels_and_p_values_differ_by_rounding_at_most(model, as_array, new_rows):
+    """They are those of a score that differs by 10⁻⁵."""
+    rows = new_rows.astype(np.float32)
+    sets, scores = model.sets_, model.score_samples(rows)
+    levels, p_values = host(model.level(as_array(rows))), host(model.p_value(as_array(rows)))
+    assert (sets.level(scores * (1 + 2e-5)) <= levels).all()
+    assert (levels <= sets.level(scores * (1 - 2e-5))).all()
+    assert (sets.p_value(scores * (1 - 2e-5)) <= p_values).all()
+    assert (p_values <= sets.p_value(scores * (1 + 2e-5))).all()
+    assert levels[-1] == 1.0
+
+
+def test_transform_is_the_decision_function_of_its_masses(small_model, as_array, new_rows):
+    rows = as_array(new_rows.astype(np.float32))
+    columns = host(small_model.transform(rows))
+    for column, mass in zip(columns.T, small_model.masses_, strict=True):
+        decisions = host(small_model.decision_function(rows, mass))
+        np.testing.assert_allclose(column, decisions, atol=1e-6)
+        np.testing.assert_array_equal(column >= 0, decisions >= 0)
+
+
+def test_explanations_are_those_of_the_cpu(large_model, as_array, new_rows):
+    contributions = host(large_model.explain(as_array(new_rows[:50])))
+    np.testing.assert_array_equal(contributions, large_model.explain(new_rows[:50]))
+
+
+def test_rows_judged_by_group(as_array):
+    rng = np.random.default_rng(0)
+    X, by = paper_mixture(2).sample(400, random_state=0), rng.choice(["a", "b"], 400)
+    model = MinimumVolumeSet(sigma=1.0, splits=3, n_volume_points=200, random_state=0).fit(X, by=by)
+    rows, groups = border_rows(model, 100, np.float32), rng.choice(["a", "b"], 200)
+    groups = groups[: len(rows)]
+    for method in ("predict", "level", "p_value"):
+        answer = getattr(model, method)(as_array(rows), by=groups)
+        np.testing.assert_allclose(host(answer), getattr(model, method)(rows, by=groups), atol=0.01)
+    labels = host(model.predict(as_array(rows), by=groups))
+    np.testing.assert_array_equal(labels, model.predict(rows, by=groups))
+    np.testing.assert_array_equal(host(model.level(as_array(rows), by=groups)) <= 0.95, labels == 1)
+
+
+def test_a_constant_column_that_changes_is_outside(as_array):
+    X = np.column_stack([paper_mixture(2).sample(200, random_state=0), np.full(200, 3.0)])
+    with pytest.warns(UserWarning, match="constant"):
+        model = MinimumVolumeSet(sigma=1.0, splits=2, n_volume_points=200, random_state=0).fit(X)
+    rows = X[:20].copy()
+    rows[::2, 2] += 0.1
+    np.testing.assert_array_equal(host(model.score_samples(as_array(rows)))[::2], model.score_samples(rows)[::2])
+    assert (host(model.predict(as_array(rows)))[::2] == -1).all()
+
+
+@pytest.mark.parametrize("n_columns", [1, 64, 65, 130])
+def test_any_number_of_columns(n_columns, as_array):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, n_columns))
+    model = MinimumVolumeSet(sigma=float(np.sqrt(n_columns)), splits=2, n_volume_points=100, random_state=0)
+    with sklearn.config_context(assume_finite=True), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mvset.bandwidth.diagnostics.warn", lambda *_: None)
+        model.fit(X)
+    rows = rng.normal(size=(30, n_columns))
+    np.testing.assert_allclose(host(model.score_samples(as_array(rows))), model.score_samples(rows), rtol=1e-12)
+
+
+def test_many_blocks_give_the_same_scores(model, as_array, new_rows, monkeypatch):
+    at_once = host(model.score_samples(as_array(new_rows)))
+    monkeypatch.setattr(array_scores, "_STORED_BYTES", 50_000)
+    monkeypatch.setattr(array_scores.ArrayExpansion, "chunk_rows", 300)
+    np.testing.assert_allclose(host(model.score_samples(as_array(new_rows))), at_once, rtol=1e-6)
+
+
+def test_batches_are_tested_for_drift(small_model, as_array, new_rows):
+    rows = as_array(new_rows[:300])
+    assert small_model.check_drift(rows).n_outside == small_model.check_drift(new_rows[:300]).n_outside
+    detected = small_model.detect(as_array(new_rows))
+    np.testing.assert_array_equal(detected.flagged, small_model.detect(new_rows).flagged)
+    monitor, twin = (small_model.drift_monitor(random_state=0) for _ in range(2))
+    assert monitor.update(rows) == twin.update(new_rows[:300])
+
+
+def test_detectors_of_others_are_asked_in_host_memory(as_array):
+    from sklearn.ensemble import IsolationForest
+
+    X = paper_mixture(2).sample(200, random_state=0)
+    model = CalibratedSet(IsolationForest(n_estimators=5, random_state=0), random_state=0).fit(X)
+    np.testing.assert_array_equal(host(model.predict(as_array(X))), model.predict(X))
+
+
+def test_a_pipeline_passes_arrays_on(small_model, as_array, new_rows):
+    pipeline = Pipeline([("sets", small_model)])
+    for method in METHODS:
+        answer = getattr(pipeline, method)(as_array(new_rows))
+        np.testing.assert_array_equal(host(answer), host(getattr(small_model, method)(as_array(new_rows))))
+
+
+def test_whole_numbers_are_rows(small_model, as_array):
+    rows = np.array([[2, 3, 2], [7, 8, 7]])
+    np.testing.assert_allclose(host(small_model.score_samples(as_array(rows))), small_model.score_samples(rows))
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (np.zeros(3), "Expected 2D array"),
+        (np.zeros((4, 2)), "X has 2 features, but MinimumVolumeSet is expecting 3 features"),
+        (np.zeros((0, 3)), "a minimum of 1 row"),
+        (np.array([[0.0, np.nan, 0.0]]), r"NaN or infinity in column 1 \(1 of 1 rows\)"),
+        (np.array([[0.0, 0.0, np.inf], [0.0, 0.0, -np.inf]]), r"in column 2 \(2 of 2 rows\)"),
+        (np.zeros((1, 3), np.complex64), "X must hold real numbers"),
+    ],
+)
+def test_rows_that_are_none_are_refused(rows, said, small_model, as_array):
+    for method in METHODS:
+        with pytest.raises(ValueError, match=said):
+            getattr(small_model, method)(as_array(rows))
+
+
+def test_models_with_categories_take_tables(as_array):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(80, 2)), rng.integers(2, size=80)])
+    parameters = {"sigma": 1.0, "splits": 2, "n_volume_points": 200, "random_state": 0}
+    model = MinimumVolumeSet(categorical_features=[2], **parameters).fit(X)
+    for method in METHODS:
+        with pytest.raises(ValueError, match="has categories: give the rows as a table"):
+            getattr(model, method)(as_array(X))
+    gaps = X[:, :2].copy()
+    gaps[0, 0] = np.nan
+    model = MinimumVolumeSet(missing="impute", **parameters).fit(gaps)
+    with pytest.raises(ValueError, match="fills missing values"):
+        model.predict(as_array(gaps))
+
+
+def test_tensors_in_host_memory_are_judged_by_the_compiled_core(large_model, new_rows):
+    torch = pytest.importorskip("torch")
+    rows = torch.asarray(new_rows.astype(np.float32), requires_grad=False)
+    assert place_of(rows).in_host_memory
+    for method in METHODS:
+        answer = getattr(large_model, method)(rows.requires_grad_())
+        assert isinstance(answer, torch.Tensor)
+        np.testing.assert_array_equal(answer.numpy(), getattr(large_model, method)(new_rows.astype(np.float32)))
+
+
+def test_arrays_of_numpy_and_lists_are_not_elsewhere():
+    for rows in (np.zeros((2, 2)), [[0.0]], np.float64(1.0), "text", None):
+        assert place_of(rows) is None
+    assert isinstance(place_of(pytest.importorskip("array_api_strict").asarray([1.0])), Place)
+
+
+def test_tensors_of_half_precision_are_rows(small_model, as_array, new_rows):
+    torch = pytest.importorskip("torch")
+    rows = torch.asarray(new_rows[:100]).to(torch.bfloat16)
+    expected = small_model.score_samples(rows.double().numpy())
+    np.testing.assert_allclose(small_model.score_samples(rows).numpy(), expected, rtol=1e-5)
+
+
+def test_devices_without_float64_are_judged_in_host_memory():
+    torch = pytest.importorskip("torch")
+    assert Place("torch", torch, torch.device("mps")).in_host_memory
+    assert not Place("torch", torch, torch.device("cuda")).in_host_memory
