@@ -110,7 +110,8 @@ def limits(options):
     }
     large = torch.rand(4 * n, device=options.device)
     copy = torch.empty_like(large)
-    note("limits", "bytes read and written", 8 * len(large) / seconds(lambda: copy.copy_(large), options.device), "1/s")
+    elapsed = seconds(lambda: copy.copy_(large), options.device)
+    found["bytes"] = note("limits", "bytes read and written", 8 * len(large) / elapsed, "1/s")
     return found
 
 
@@ -148,7 +149,10 @@ def _scoring_in(options, rates, d):
     if rates:
         # A difference and a product with addition for each column; a product with the weight, and an exponential.
         bound = min(rates["products"] / (2 * d + 1), rates["exponentials"])
-        note("scoring", f"d={d}: share of the limit of products or exponentials", rate / bound, "")
+        if d >= array_scores._PRODUCT_COLUMNS:  # no difference, but the products are written and read
+            bound = min(rates["products"] / (d + 1), rates["exponentials"], rates["bytes"] / 8)
+        note("scoring", f"d={d}: limit by products, exponentials or bytes", bound, "kernel values/s")
+        note("scoring", f"d={d}: share of the limit", rate / bound, "")
     for name in ("predict", "level"):
         found = values / seconds(lambda: getattr(model, name)(rows), options.device, 1)  # noqa: B023 - called here
         note("scoring", f"d={d}: {name}", found, "kernel values/s")

@@ -43,6 +43,11 @@ class Place:
         return self.is_torch and (self.device.type == "cpu" or not self._has_double)
 
     @property
+    def multiplies_exactly(self) -> bool:
+        """Whether products of float32 matrices have its digits: torch may be told to use fewer."""
+        return not self.is_torch or importlib.import_module("torch").get_float32_matmul_precision() == "highest"
+
+    @property
     def _has_double(self) -> bool:
         return not (self.is_torch and self.device.type == "mps")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -39,6 +41,23 @@ def large_model():
     model = MinimumVolumeSet(sigma=0.5, random_state=0, **parameters).fit(paper_mixture(3).sample(5000, random_state=0))
     assert model._function.precision == "mixed"
     return model
+
+
+def many_columns(sigma):
+    """A model of thirty columns, with scores in float32."""
+    parameters = {"metric": "standard", "splits": 3, "max_train_samples": 100, "n_volume_points": 200}
+    X = np.random.default_rng(0).normal(size=(1000, 30))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # volumes are not what is tested
+        model = MinimumVolumeSet(sigma=sigma, random_state=0, **parameters).fit(X)
+    assert model._function.precision == "mixed"
+    return model
+
+
+@pytest.fixture(scope="session")
+def wide_model():
+    """Kernels by a matrix product."""
+    return many_columns(sigma=4.0)
 
 
 @pytest.fixture(params=["small_model", "large_model"])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import sklearn
 
+from array_api.conftest import many_columns
 from border_rows import border_rows
 from mvset import CalibratedSet, MinimumVolumeSet, Pipeline
 from mvset.array_namespace import Place, place_of
@@ -134,11 +135,68 @@ def test_any_number_of_columns(n_columns, as_array):
     np.testing.assert_allclose(host(model.score_samples(as_array(rows))), model.score_samples(rows), rtol=1e-12)
 
 
+@pytest.fixture
+def n_products(monkeypatch):
+    """How many rows were multiplied with centres, call by call."""
+    counts, plain = [], array_scores.ArrayExpansion._sums_of_products
+
+    def counted(self, product, points):
+        counts.append(points.shape[0])
+        return plain(self, product, points)
+
+    monkeypatch.setattr(array_scores.ArrayExpansion, "_sums_of_products", counted)
+    return counts
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_of_many_columns_have_the_digits(dtype, wide_model, as_array, n_products):
+    rng = np.random.default_rng(1)
+    rows = np.vstack([rng.normal(size=(400, 30)) * scale for scale in (1.0, 3.0, 10.0)]).astype(dtype)
+    scores, expected = host(wide_model.score_samples(as_array(rows))), wide_model.score_samples(rows)
+    np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=0.0)
+    assert sum(n_products) > 0
+    border = border_rows(wide_model, 150, dtype)
+    np.testing.assert_array_equal(host(wide_model.predict(as_array(border))), wide_model.predict(border))
+
+
+def test_a_narrow_bandwidth_of_many_columns_needs_differences(as_array, n_products):
+    model, X = many_columns(sigma=0.5), np.random.default_rng(0).normal(size=(60, 30))
+    np.testing.assert_allclose(host(model.score_samples(as_array(X))), model.score_samples(X), rtol=1e-5)
+    assert n_products == []
+
+
+def test_products_that_torch_may_round_are_not_used(wide_model, as_array, n_products, monkeypatch):
+    monkeypatch.setattr(Place, "multiplies_exactly", False)
+    rows = np.random.default_rng(2).normal(size=(50, 30)).astype(np.float32)
+    expected = wide_model.score_samples(rows)
+    np.testing.assert_allclose(host(wide_model.score_samples(as_array(rows))), expected, rtol=1e-5)
+    assert n_products == []
+
+
+def test_torch_says_how_it_multiplies():
+    torch = pytest.importorskip("torch")
+    place = place_of(torch.zeros(1))
+    assert place.multiplies_exactly
+    torch.set_float32_matmul_precision("high")
+    try:
+        assert not place.multiplies_exactly
+    finally:
+        torch.set_float32_matmul_precision("highest")
+
+
 def test_many_blocks_give_the_same_scores(model, as_array, new_rows, monkeypatch):
     at_once = host(model.score_samples(as_array(new_rows)))
     monkeypatch.setattr(array_scores, "_STORED_BYTES", 50_000)
+    monkeypatch.setattr(array_scores, "_PRODUCT_BYTES", 50_000)
     monkeypatch.setattr(array_scores.ArrayExpansion, "chunk_rows", 300)
     np.testing.assert_allclose(host(model.score_samples(as_array(new_rows))), at_once, rtol=1e-6)
+
+
+def test_rows_in_doubt_are_settled_some_at_a_time(model, as_array, monkeypatch):
+    rows = border_rows(model, 150, np.float32)
+    monkeypatch.setattr(array_scores.ArrayExpansion, "chunk_rows", 40)
+    monkeypatch.setattr(array_answers, "_SETTLED_ROWS", 100)
+    np.testing.assert_array_equal(host(model.predict(as_array(rows))), model.predict(rows))
 
 
 def test_batches_are_tested_for_drift(small_model, as_array, new_rows):

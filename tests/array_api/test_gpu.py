@@ -60,6 +60,16 @@ def rows_like(model, n_rows, dtype=np.float32):
     return np.vstack([near, rng.normal(5.0, 20.0, size=(n_rows // 20, d))]).astype(dtype)
 
 
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_of_many_columns_have_the_digits(dtype, wide_model):
+    rng = np.random.default_rng(1)
+    X = np.vstack([rng.normal(size=(20_000, 30)) * scale for scale in (1.0, 3.0, 10.0)]).astype(dtype)
+    rows = torch.asarray(X, device="cuda")
+    np.testing.assert_allclose(wide_model.score_samples(rows).cpu().numpy(), wide_model.score_samples(X), rtol=1e-5)
+    np.testing.assert_array_equal(wide_model.predict(rows).cpu().numpy(), wide_model.predict(X))
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("library", ["torch", "cupy"])
 def test_answers_are_of_the_kind_and_on_the_device_of_the_rows(method, library, small_model):

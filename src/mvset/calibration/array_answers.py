@@ -26,6 +26,7 @@ from mvset.svm.metric_expansion import MetricExpansion
 
 Array = NDArray[np.float64]
 
+_SETTLED_ROWS = 50_000  # at a time
 _PERCENTAGES = np.arange(1, 100) / 100
 
 
@@ -47,7 +48,7 @@ class ArrayAnswers:
         chunks = (self.X[rows, :] for rows in scored.chunks(self.X.shape[0]))
         if by is None:
             edges = self.place.array(_edges(self.sets, self.sets.calibration, scored.expansion.error, masses))
-            return self.place.xp.concat([self._checked(chunk, scored(chunk), edges) for chunk in chunks])
+            return self.place.xp.concat(self._checked(chunks, scored, edges))
         scores = np.concatenate([self.place.host(scored(chunk)) for chunk in chunks])
         again = np.flatnonzero(_doubtful(self.sets, scores, scored.expansion.error, masses, by))
         rows = self.place.xp.take(self.X, self.place.array(again), axis=0)
@@ -90,18 +91,45 @@ class ArrayAnswers:
         """Masses that people ask for: those around the fitted one, and whole percentages."""
         return [*self.sets.masses.tolist(), *_PERCENTAGES.tolist()]
 
-    def _checked(self, rows: Any, scores: Any, edges: Any) -> Any:
-        """Scores, of which those in doubt are taken again on the CPU."""
-        xp = self.place.xp
-        doubtful = xp.searchsorted(edges, scores) % 2 == 1
-        if bool(xp.any(doubtful)):
-            again = self.sets.scores(self.place.double_on_host(rows[doubtful]), self.run)
-            scores[doubtful] = self.place.array(again)
-        return scores
+    def _checked(self, chunks: Iterable[Any], scored: DeviceScores, edges: Any) -> list[Any]:
+        """Scores of chunks, of which those in doubt are taken again on the CPU, many together."""
+        xp, found, doubts = self.place.xp, [], _Doubts(self.sets, self.place, self.run)
+        for rows in chunks:
+            scores = scored(rows)
+            doubtful = xp.searchsorted(edges, scores) % 2 == 1
+            if bool(xp.any(doubtful)):
+                doubts.add(scores, doubtful, rows)
+            found.append(scores)
+        doubts.settle()
+        return found
 
     def _looked_up(self, table: tuple[Array, Array], keys: Any, side: str) -> Any:
         edges, values = (self.place.array(each) for each in table)
         return self.place.xp.take(values, self.place.xp.searchsorted(edges, keys, side=side), axis=0)
+
+
+class _Doubts:
+    """Scores that the CPU takes again. A call takes it some time for few rows, hence those of many chunks together."""
+
+    def __init__(self, sets: FittedSets, place: Place, run: Map) -> None:
+        self._sets, self._place, self._run = sets, place, run
+        self._waiting: list[tuple[Any, Any, Array]] = []
+
+    def add(self, scores: Any, doubtful: Any, rows: Any) -> None:
+        """Some scores of a chunk of rows, changed when they are settled."""
+        self._waiting.append((scores, doubtful, self._place.double_on_host(rows[doubtful])))
+        if sum(len(host) for _, _, host in self._waiting) >= _SETTLED_ROWS:
+            self.settle()
+
+    def settle(self) -> None:
+        """Take them again."""
+        if not self._waiting:
+            return
+        again = self._sets.scores(np.concatenate([host for _, _, host in self._waiting]), self._run)
+        for scores, doubtful, host in self._waiting:
+            scores[doubtful] = self._place.array(again[: len(host)])
+            again = again[len(host) :]
+        self._waiting.clear()
 
 
 class DeviceScores:

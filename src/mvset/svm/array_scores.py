@@ -5,6 +5,10 @@ distances are sums of squared differences: :math:`|x|^2 + |c|^2 - 2 x \cdot c`, 
 digits that a relative error of 10⁻⁵ needs. On a GPU torch compiles the formula into one kernel, which stores none of
 the values of the kernel function.
 
+With many columns a matrix product is several times as fast, and the bandwidth is so wide that rows and centres lie
+within a few of it from their common origin. There :math:`e^{-|x|^2} \sum_j (c_j e^{-|x_j|^2}) e^{2 x \cdot x_j}`, in which
+nothing cancels, has the digits.
+
 Rows are shifted and scaled in float64, whatever their type, as the compiled core does it: both then work on the same
 coordinates, and differ only by the rounding of sums and exponentials.
 """
@@ -14,7 +18,7 @@ from __future__ import annotations
 import importlib
 import logging
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -39,6 +43,10 @@ _STORED_BYTES = 1 << 26  # of them for values of the kernel function, where they
 _INT32 = 2**31 - 1  # kernels are faster where indices fit
 # Values of the kernel function: so many take torch about as long as compiling the formula, some seconds.
 _MANY_VALUES = 1e11
+_PRODUCT_BYTES = 1 << 28  # of matrix products that are stored: smaller ones take longer to start than to compute
+_PRODUCT_COLUMNS = 20  # from so many on a matrix product is faster
+# Largest squared length of rows and centres for it: twice their product, 32 at most, has an error below 10⁻⁵.
+_PRODUCT_EXTENT = 16.0
 _FUSED_COLUMNS = 64  # of one compiled kernel: its length, and the time to compile it, grow with them
 
 
@@ -52,6 +60,7 @@ class _Part:
     unit: float
     single: tuple[Any, Any] | None  # centres, one column after the other, and weights
     double: tuple[Any, Any]
+    product: tuple[Any, Any] | None  # of float32: twice the centres, and weights times exp(-|centre|²)
 
 
 class ArrayExpansion:
@@ -131,14 +140,25 @@ class ArrayExpansion:
         mapped = None
         if metric is not None:
             mapped = array(metric.scales), array(metric.mixing) if len(metric.mixing) else None
+        single = centres(np.float32) if self.in_single else None
         return _Part(
             array(function.origin if metric is not None else np.zeros(len(function.origin))),
             mapped,
             array(part.origin),
             float(part.sigma * np.sqrt(2.0)),
-            centres(np.float32) if self.in_single else None,
+            single,
             centres(np.float64),
+            None if single is None else self._product(part),
         )
+
+    def _product(self, part: KernelExpansion) -> tuple[Any, Any] | None:
+        """What a matrix product needs, if it pays and is accurate."""
+        columns = scaled_columns(part.centres, part.origin, part.sigma, np.float64)
+        squares = np.sum(columns**2, axis=0)
+        if len(columns) < _PRODUCT_COLUMNS or squares.max() > _PRODUCT_EXTENT or not self.place.multiplies_exactly:
+            return None
+        weights = part.weights * np.exp(-squares)
+        return self.place.array(2.0 * columns.astype(np.float32)), self.place.array(weights.astype(np.float32))
 
     def _values(self, rows: Any, *, single: bool) -> Any:
         total = self.place.xp.zeros(rows.shape[0], dtype=self.place.xp.float64, device=self.place.device)
@@ -153,14 +173,33 @@ class ArrayExpansion:
 
     def _part_values(self, part: _Part, rows: Any, single: bool) -> Any:
         """The sums of one part, block by block."""
+        points = self._scaled(part, rows, 1e18 if single else 1e150)
+        if not single or part.product is None:
+            return self._sums_of_squares(part, points, single)
+        xp = self.place.xp
+        squares = xp.sum(points * points, axis=1)
+        far = squares > _PRODUCT_EXTENT
+        values = xp.exp(-squares) * self.place.double(self._sums_of_products(part.product, points))
+        if bool(xp.any(far)):
+            values[far] = self.place.double(self._sums_of_squares(part, points[far], single))
+        return values
+
+    def _sums_of_squares(self, part: _Part, points: Any, single: bool) -> Any:
         is_compiled = self._is_compiled
         xp, formula = self.place.xp, _compiled_formula if is_compiled else _kernel_sums
         centres, weights = part.single if single and part.single is not None else part.double
-        points = xp.astype(self._scaled(part, rows, 1e18 if single else 1e150), centres.dtype)
+        points = xp.astype(points, centres.dtype)
         fused = is_compiled and points.shape[1] <= _FUSED_COLUMNS
         size = _INT32 // weights.shape[0] if fused else _stored_rows(weights, single)
         found = [formula(xp, points[rows, :], centres, weights) for rows in blocks(points.shape[0], size)]
         return _joined(xp, found)
+
+    def _sums_of_products(self, product: tuple[Any, Any], points: Any) -> Any:
+        centres, weights = product
+        xp, sums = self.place.xp, _compiled_exponentials if self._is_compiled else _weighted_exponentials
+        points = xp.astype(points, centres.dtype)
+        size = max(1, _PRODUCT_BYTES // (4 * int(weights.shape[0])))
+        return _joined(xp, [sums(xp, points[rows, :] @ centres, weights) for rows in blocks(points.shape[0], size)])
 
     def _scaled(self, part: _Part, rows: Any, largest: float) -> Any:
         """Rows whose squared distances are the exponents."""
@@ -187,25 +226,38 @@ def _squared_distances(points: Any, centres: Any, squares: Any = None) -> Any:
 
 def _kernel_sums(xp: Any, points: Any, centres: Any, weights: Any, squares: Any = None) -> Any:
     """Σ_j weights[j] exp(-|point - centre j|²) for every point."""
-    return xp.sum(xp.exp(-_squared_distances(points, centres, squares)) * weights, axis=1)
+    return _weighted_exponentials(xp, -_squared_distances(points, centres, squares), weights)
+
+
+def _weighted_exponentials(xp: Any, exponents: Any, weights: Any) -> Any:
+    """Σ_j weights[j] exp(exponents[i, j]) for every i."""
+    return xp.sum(xp.exp(exponents) * weights, axis=1)
+
+
+def _compiled_exponentials(xp: Any, exponents: Any, weights: Any) -> Any:
+    """The same, compiled by torch."""
+    return _Compiler.first_that_works(
+        lambda: _Compiler.exponentials()(exponents, weights),
+        lambda: _weighted_exponentials(xp, exponents, weights),
+    )
 
 
 def _compiled_formula(xp: Any, points: Any, centres: Any, weights: Any) -> Any:
-    """The same, compiled by torch; many columns in groups, of which the last makes the sums."""
-    if not _Compiler.works:
-        size = _stored_rows(weights, points.dtype == xp.float32)
-        found = [_kernel_sums(xp, points[rows, :], centres, weights) for rows in blocks(points.shape[0], size)]
-        return _joined(xp, found)
-    last, squares = (points.shape[1] - 1) // _FUSED_COLUMNS * _FUSED_COLUMNS, None
-    try:
+    """Sums of kernels, compiled by torch; many columns in groups, of which the last makes the sums."""
+
+    def compiled() -> Any:
+        last, squares = (points.shape[1] - 1) // _FUSED_COLUMNS * _FUSED_COLUMNS, None
         for start in range(0, last, _FUSED_COLUMNS):
             group = slice(start, start + _FUSED_COLUMNS)
             squares = _Compiler.squares(_FUSED_COLUMNS)(points[:, group], centres[group, :], squares)
         return _Compiler.sums(points.shape[1] - last)(points[:, last:], centres[last:, :], weights, squares)
-    except Exception:
-        _Compiler.works = False
-        _logger.debug("torch cannot compile the kernel: it is evaluated step by step.", exc_info=True)
-        return _compiled_formula(xp, points, centres, weights)
+
+    def step_by_step() -> Any:
+        size = _stored_rows(weights, points.dtype == xp.float32)
+        found = [_kernel_sums(xp, points[rows, :], centres, weights) for rows in blocks(points.shape[0], size)]
+        return _joined(xp, found)
+
+    return _Compiler.first_that_works(compiled, step_by_step)
 
 
 class _Compiler:
@@ -213,6 +265,17 @@ class _Compiler:
 
     works = True  # until it fails, as without a C compiler on the machine
     n_values = 0  # of the kernel function, so far, on GPUs
+
+    @classmethod
+    def first_that_works(cls, compiled: Callable[[], Any], step_by_step: Callable[[], Any]) -> Any:
+        """What the compiled function returns, or, once torch could not compile, what the other does."""
+        if cls.works:
+            try:
+                return compiled()
+            except Exception:
+                cls.works = False
+                _logger.debug("torch cannot compile the kernel: it is evaluated step by step.", exc_info=True)
+        return step_by_step()
 
     @staticmethod
     @cache
@@ -228,6 +291,17 @@ class _Compiler:
 
         def sums(points: Any, centres: Any, weights: Any, squares: Any) -> Any:
             return _kernel_sums(torch, points, centres, weights, squares)
+
+        return _compiled(sums)
+
+    @staticmethod
+    @cache
+    def exponentials() -> Any:
+        """Weighted sums of exponentials."""
+        torch: Any = importlib.import_module("torch")
+
+        def sums(exponents: Any, weights: Any) -> Any:
+            return _weighted_exponentials(torch, exponents, weights)
 
         return _compiled(sums)
 
