@@ -32,6 +32,8 @@ lint: .venv/.ready
 # wait for each other.
 test: export OMP_NUM_THREADS := 1
 test: export OPENBLAS_NUM_THREADS := 1
+# Tests start many processes: each would compile the library where this is set.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: lint
 	$(BIN)/python -m pytest -n $$(($$($(BIN)/python -c "import os; print(os.cpu_count())") + 1)) --dist loadfile
 

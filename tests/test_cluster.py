@@ -102,6 +102,7 @@ def model(tables):
     return fitted(table_files([str(tables)])).model
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_parts")
 def test_a_fit_on_a_cluster_is_that_of_one_machine(address, tables, model):
     steps = []

@@ -14,7 +14,7 @@ COMMAND = str(Path(sys.executable).parent / "mvset")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Looks into /proc.")
-@pytest.mark.parametrize("library", ["_multiarray_umath", "llvmlite"])
+@pytest.mark.parametrize("library", ["_multiarray_umath", pytest.param("llvmlite", marks=pytest.mark.slow)])
 def test_ctrl_c_is_heard_while_the_library_is_imported(library, tmp_path):
     process = subprocess.Popen([COMMAND, "fit", "nothing.csv"], stderr=subprocess.PIPE, text=True, cwd=tmp_path)
     while library not in Path(f"/proc/{process.pid}/maps").read_text():  # numpy comes first, numba's compiler later

@@ -81,6 +81,7 @@ def test_an_interrupted_run_keeps_the_old_output(folder, sign, code, said):
     assert len(list(folder.glob(".*.partial"))) == (sign == signal.SIGKILL)  # hidden, and read by no later run
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_not_an_error_message(folder):
     with subprocess.Popen(
         [COMMAND, "score", "model.mvset", "today.csv"], stdout=subprocess.PIPE, stderr=subprocess.PIPE

@@ -109,10 +109,10 @@ class Crash(BaseException):
 @pytest.mark.parametrize(
     ("step", "when", "n_told"),
     [
-        ("add_judged", "before", 1),
+        pytest.param("add_judged", "before", 1, marks=pytest.mark.slow),
         ("add_judged", "after", 1),
         ("set_command", "before", 2),
-        ("set_command", "after", 1),
+        pytest.param("set_command", "after", 1, marks=pytest.mark.slow),
     ],
 )
 def test_a_crash_loses_nothing_and_repeats_at_most_the_command(mvset, folder, monkeypatch, step, when, n_told):

@@ -68,6 +68,7 @@ def test_boston_as_in_the_paper(seed):
     assert np.mean(model.predict(X) == 1) == pytest.approx(0.95, abs=0.01)
 
 
+@pytest.mark.slow
 def test_two_moons_as_in_the_paper():
     """Section III-D: sigma = 0.15, mass 0.96, by the least area; the default rule chooses somewhat wider.
 

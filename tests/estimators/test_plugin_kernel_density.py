@@ -61,6 +61,7 @@ def test_sets_are_nested_and_their_volumes_true(automatic):
     assert model.volume_.value == pytest.approx(by_points, rel=0.02)
 
 
+@pytest.mark.slow
 def test_it_degrades_with_the_dimension():
     """What the paper shows it for: its set holds its own rows and less and less of new ones."""
     shares = []

@@ -24,7 +24,7 @@ TINY = {
     "boston": Plan([{}], 2),
     "nested": Plan([{}], 1),
 }
-LONG = {"samples", "dimension", "moons", "nested", "sigma"}
+LONG = {"boston", "samples", "dimension", "moons", "nested", "sigma"}
 
 
 @pytest.fixture(scope="module", autouse=True)

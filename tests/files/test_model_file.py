@@ -265,7 +265,7 @@ def test_a_note_that_is_none(path, note):
         mvset.load(path)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("value", [np.nan, pytest.param(np.inf, marks=pytest.mark.slow)])
 def test_a_file_with_damaged_numbers_cannot_answer(path, value):
     def damaged(name, content):
         if not name.endswith(".npy"):

@@ -39,7 +39,7 @@ def test_share_p_value_is_beta_binomial(outside, n, k, m):
     assert share_p_value(outside, n, k, m) == pytest.approx(min(1.0, 2 * min(too_many, too_few)), abs=1e-11)
 
 
-@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("ties", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_false_alarms_of_one_batch(ties, monkeypatch):
     monkeypatch.setattr("mvset.inference.drift.binomial_interval", lambda *_: (0.0, 1.0))  # slow, and not asked for
     rng = np.random.default_rng(1)

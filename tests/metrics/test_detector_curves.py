@@ -91,7 +91,11 @@ def test_same_seed_same_curve():
 
 
 @pytest.mark.parametrize(
-    ("search", "n", "d"), [(GridSearchCV, 300, 4), (partial(HalvingGridSearchCV, random_state=0), 900, 2)]
+    ("search", "n", "d"),
+    [
+        pytest.param(GridSearchCV, 300, 4, marks=pytest.mark.slow),
+        (partial(HalvingGridSearchCV, random_state=0), 900, 2),
+    ],
 )
 def test_model_selection_without_labels(search, n, d):
     X = paper_mixture(d).sample(n, random_state=0)

@@ -66,6 +66,7 @@ def test_no_value_of_a_row_is_on_the_page(pages, fitted, survey, rows):
     assert "&lt;b&gt;" not in pages[False]
 
 
+@pytest.mark.slow
 def test_the_pictures_do_not_depend_on_single_rows(fitted, survey):
     numbers = report_numbers(fitted, survey)
     other = replace(

@@ -101,7 +101,7 @@ def test_a_folder_is_no_database(tmp_path):
 @pytest.mark.parametrize(
     ("sign", "code", "said"),
     [
-        (signal.SIGTERM, 143, ""),
+        pytest.param(signal.SIGTERM, 143, "", marks=pytest.mark.slow),
         pytest.param(signal.SIGINT, 130, "Stopped. Nothing was written.\n", marks=pytest.mark.slow),
     ],
 )

@@ -49,7 +49,7 @@ def wrong_about(case, code, stdout, stderr, folder, model):
 @pytest.mark.filterwarnings("default")
 @pytest.mark.usefixtures("quick_fits")
 @pytest.mark.parametrize(
-    "chunk", [pytest.param(chunk, marks=[pytest.mark.slow] * (chunk % 3 > 0)) for chunk in range(N_CHUNKS)]
+    "chunk", [pytest.param(chunk, marks=[pytest.mark.slow] * (chunk % 6 > 0)) for chunk in range(N_CHUNKS)]
 )
 def test_ugly_files_give_an_answer_or_a_sentence(chunk, ugly_files, tmp_path):
     folder, cases = ugly_files

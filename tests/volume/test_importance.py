@@ -91,7 +91,7 @@ def test_after_a_target_that_no_point_hits_other_sets_are_still_measured():
     assert volume.log_value == pytest.approx(shape.log_volume, abs=4 * error)
 
 
-@pytest.mark.parametrize("kind", ["correlated", "curved"])
+@pytest.mark.parametrize("kind", ["correlated", pytest.param("curved", marks=pytest.mark.slow)])
 def test_standard_errors_of_hard_kernel_sets(kind):
     """Rows of condition number 10 000, and moons folded into six columns: the spread over draws is as reported."""
     rng = np.random.default_rng(0)
