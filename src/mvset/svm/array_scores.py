@@ -6,8 +6,8 @@ digits that a relative error of 10⁻⁵ needs. On a GPU torch compiles the form
 the values of the kernel function.
 
 With many columns a matrix product is several times as fast, and the bandwidth is so wide that rows and centres lie
-within a few of it from their common origin. There :math:`e^{-|x|^2} \sum_j (c_j e^{-|x_j|^2}) e^{2 x \cdot x_j}` has the
-digits: nothing cancels.
+within a few of it from their common origin. There :math:`e^{-|x|^2} \sum_j (c_j e^{-|x_j|^2}) e^{2 x \cdot x_j}` has
+the digits: nothing cancels.
 
 Rows are shifted and scaled in float64, whatever their type, as the compiled core does it: both then work on the same
 coordinates, and differ only by the rounding of sums and exponentials.
