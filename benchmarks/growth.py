@@ -19,7 +19,7 @@ from functools import partial
 import numpy as np
 from sklearn.ensemble import IsolationForest
 
-from harness import COLOURS, axes, in_turn, limit, main
+from harness import COLOURS, axes, in_turn, limit, main, measured_ticks
 from mvset import MinimumVolumeSet
 from mvset.datasets import paper_mixture
 
@@ -74,6 +74,7 @@ def draw(rows):
         panel.loglog(x, [row["mvset, s"] for row in some], "o-", color=COLOURS[0], label="mvset")
         panel.loglog(x, [row["IsolationForest, s"] for row in some], "o-", color=COLOURS[1], label="IsolationForest")
         panel.set_xlabel(varied)
+        measured_ticks(panel, x)
     panels[0].set_ylabel("seconds to fit")
     panels[0].legend(frameon=False)
     return figure

@@ -22,6 +22,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 COMMITTED = Path(__file__).parent / "results"
 SLOWER = 0.8  # of the committed ratio: time is noisy, and less than a fifth is not reported
@@ -176,6 +177,17 @@ def axes(columns: int = 1, width: float = 5.2, height: float = 4.0, **options: A
         panel.grid(alpha=0.25, which="major")
         panel.set_axisbelow(True)
     return figure, panels
+
+
+def measured_ticks(panel: Any, values: Iterable[float]) -> None:
+    """Logarithmic axes with plain numbers, those of x where something was measured."""
+    shown = sorted(set(values))
+    panel.set_xticks(shown, [f"{value / 1000:g}k" if value >= 1000 else f"{value:g}" for value in shown])
+    panel.xaxis.set_minor_locator(NullLocator())
+    low, high = panel.get_ylim()
+    panel.yaxis.set_major_locator(LogLocator(subs=(1.0,) if high > 1000 * low else (1.0, 2.0, 5.0)))
+    panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    panel.yaxis.set_minor_formatter(NullFormatter())
 
 
 # ---------------------------------------------------------------- the command

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from sklearn import svm
 
-from harness import COLOURS, axes, geometric_mean, in_turn, limit, main, peer
+from harness import COLOURS, axes, geometric_mean, in_turn, limit, main, measured_ticks, peer
 from mvset import OneClassSVM
 from mvset.datasets import paper_mixture
 
@@ -76,7 +76,8 @@ def draw(rows):
             panel.loglog(columns, [row[field] for row in rows], "o-", color=colour, label=label)
     panel.loglog(columns, [row["limit, ms"] for row in rows], "--", color="#7a7a7a", label="limit")
     panel.set(xlabel="columns", ylabel="milliseconds for 20 000 rows, one core")
-    panel.legend(frameon=False)
+    measured_ticks(panel, columns)
+    panel.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, 1.22), ncols=2)
     return figure
 
 

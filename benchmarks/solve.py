@@ -14,7 +14,7 @@ import sys
 import numpy as np
 from sklearn import svm
 
-from harness import axes, geometric_mean, in_turn, limit, main, peer
+from harness import axes, geometric_mean, in_turn, limit, main, measured_ticks, peer
 from mvset import OneClassSVM
 from mvset.bandwidth.grid import bandwidth_grid
 from mvset.datasets import paper_mixture, two_moons
@@ -80,6 +80,7 @@ def draw(rows):
                     x, y = [row["rows"] for row in some], [row[field] for row in some]
                     panel.loglog(x, y, line, marker="o", ms=4, color=colour, label=label)
         panel.set(title=data, xlabel="rows")
+        measured_ticks(panel, [row["rows"] for row in rows])
     panels[0].set_ylabel("milliseconds (narrow σ; dotted: wide σ)")
     panels[0].legend(frameon=False)
     return figure
