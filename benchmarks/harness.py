@@ -207,10 +207,12 @@ def main(module: ModuleType, arguments: Callable[[argparse.ArgumentParser], None
     committed = read_rows(COMMITTED / f"{name}.csv")
     write_rows(rows, options.out / f"{name}.csv")
     if hasattr(module, "summary"):
-        print("\n" + "\n".join(module.summary(rows)))
+        said = "\n".join(module.summary(rows))
+        (options.out / f"{name}.md").write_text(said.strip() + "\n", encoding="utf-8")
+        print("\n" + said)
     figure = module.draw(rows)
     figure.savefig(options.out / f"{name}.png", dpi=150)
     plt.close(figure)
-    print(f"\nWritten: {options.out / name}.csv and .png")
+    print(f"\nWritten: {options.out / name}.csv and others beside it")
     for sentence in slower(rows, committed, module.KEYS):
         print(f"SLOWER  {sentence}")

@@ -7,6 +7,7 @@ help describes it, and the gallery, whose scripts are run and drawn. Formulas be
 from __future__ import annotations
 
 import ast
+import csv
 import io
 import posixpath
 import re
@@ -33,6 +34,8 @@ PAGES = {
     "SECURITY.md": "project/security.md",
     "results/README.md": "experiments.md",
 }
+# The scripts in benchmarks/ whose figures are kept, in the order in which the page shows them.
+BENCHMARKS = ("grid", "solve", "scoring", "growth", "mass", "adbench")
 # The scripts in examples/gallery/, in the order in which the page shows them.
 GALLERY = (
     "smallest_set",
@@ -61,6 +64,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for path in sorted((ROOT / "results").iterdir()):
         if path.suffix in (".svg", ".csv"):
             files.append(File.generated(config, f"experiments/{path.name}", content=path.read_bytes()))
+    for path in sorted((ROOT / "benchmarks" / "results").glob("*.[cp][sn][vg]")):
+        files.append(File.generated(config, f"benchmarks/{path.name}", content=path.read_bytes()))
+    files.append(File.generated(config, "benchmarks.md", content=benchmark_page()))
     files.append(File.generated(config, "reference/command-line.md", content=command_line()))
     scripts = sorted((ROOT / "examples" / "gallery").glob("*.py"), key=lambda path: GALLERY.index(path.stem))
     pictures = [gallery_picture(path) for path in scripts]
@@ -145,6 +151,38 @@ def parameter(param: Any, hint: Any) -> str:
     shown = getattr(param, "show_default", True) and param.default is not None and not isinstance(param.default, bool)
     default = f" Default: `{param.default}`." if shown else ""
     return f"- {', '.join(names)}: {param.help}{default}\n"
+
+
+def benchmark_page() -> str:
+    """For every question of `make bench` what was measured, from the tables that are kept."""
+    page = [
+        "---\nhide: [navigation]\n---",
+        "# Benchmarks",
+        "What `make bench` measured on two cores, others and ours in turn in the same run. Medians; `spread` is half "
+        "of the range, relative; a ratio above 1 says that ours is faster; `limit` is the time that the kernel values "
+        "alone would take at the rate that the machine was measured to reach. `make bench ARGS=--quick` takes ten "
+        "minutes, compares with these tables, and names what has become slower by more than 20 %. Figures of a GPU are "
+        "on [the page on scale](scale.md#on-a-gpu).",
+    ]
+    for name in BENCHMARKS:
+        code = ast.parse((ROOT / "benchmarks" / f"{name}.py").read_text(encoding="utf-8"))
+        text = (ast.get_docstring(code) or "").partition("\n\n    python ")[0]
+        question = next(
+            ast.literal_eval(each.value)
+            for each in code.body
+            if isinstance(each, ast.Assign) and getattr(each.targets[0], "id", "") == "QUESTION"
+        )
+        with (ROOT / "benchmarks" / "results" / f"{name}.csv").open(newline="", encoding="utf-8") as file:
+            fields, *rows = csv.reader(file)
+        lines = [" | ".join(fields), " | ".join("---" for _ in fields), *(" | ".join(row) for row in rows)]
+        table = "\n".join(f"| {line} |" for line in lines)
+        page += [f"## {question} {{ #{name} }}", text, f"![{question}](benchmarks/{name}.png)"]
+        if len(rows) > 20:
+            table = '??? note "Table"\n\n' + "\n".join(f"    {line}" for line in table.split("\n"))
+        if (summary := ROOT / "benchmarks" / "results" / f"{name}.md").exists():
+            page.append(summary.read_text(encoding="utf-8"))
+        page += [table, f"`python benchmarks/{name}.py`, [{name}.csv](benchmarks/{name}.csv)"]
+    return "\n\n".join(page) + "\n"
 
 
 def gallery_picture(path: Path) -> dict[str, Any]:

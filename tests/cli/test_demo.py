@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 COMMAND = str(Path(sys.executable).parent / "mvset")
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
+PAGES = ("README.md", "docs/overview.md")
 
 
 def blocks(text):
@@ -18,11 +19,12 @@ def blocks(text):
     return {command: re.sub(r"\d[\d.e-]*", "#", output) for command, output in said.items()}
 
 
-def test_the_demo_prints_what_the_readme_shows(tmp_path):
+def test_the_demo_prints_what_the_pages_show(tmp_path):
     done = subprocess.run([COMMAND, "demo"], capture_output=True, text=True, check=True, cwd=tmp_path)
     printed = blocks(done.stdout)
     assert len(printed) == 3
-    shown = blocks("\n".join(re.findall(r"^```\n(\$ .*?)^```", README.read_text(), re.MULTILINE | re.DOTALL)))
+    texts = "\n".join((ROOT / page).read_text() for page in PAGES)
+    shown = blocks("\n".join(re.findall(r"^```\n(\$ .*?)^```", texts, re.MULTILINE | re.DOTALL)))
     assert shown == printed
     assert sorted(path.name for path in (tmp_path / "demo-output").iterdir()) == [
         "model.mvset", "normal.csv", "report.html", "scores.parquet", "today.csv",
