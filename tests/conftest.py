@@ -55,3 +55,18 @@ def quick_fits(monkeypatch):
         return fit(self.set_params(**quickly), X, y, **parameters)
 
     monkeypatch.setattr(MinimumVolumeSet, "fit", quick)
+
+
+@pytest.fixture(scope="session")
+def mvset():
+    """The command, in this process."""
+    from typer.testing import CliRunner
+
+    from mvset.cli.app import app
+
+    def run(*arguments):
+        done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        assert done.exception is None or isinstance(done.exception, SystemExit), repr(done.exception)
+        return done
+
+    return run

@@ -71,18 +71,3 @@ def new_rows():
     rng = np.random.default_rng(0)
     near = paper_mixture(3).sample(1000, random_state=1)
     return np.vstack([near, rng.normal(5.0, 30.0, size=(100, 3)), np.full((1, 3), 1e30)])
-
-
-@pytest.fixture(scope="session")
-def mvset():
-    """The command, in this process."""
-    from typer.testing import CliRunner
-
-    from mvset.cli.app import app
-
-    def run(*arguments):
-        done = CliRunner().invoke(app, [str(argument) for argument in arguments])
-        assert done.exception is None or isinstance(done.exception, SystemExit), repr(done.exception)
-        return done
-
-    return run

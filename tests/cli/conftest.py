@@ -7,9 +7,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
-from typer.testing import CliRunner
-
-from mvset.cli.app import app
 
 
 def readings(n_rows, seed, shift=0.0):
@@ -17,18 +14,6 @@ def readings(n_rows, seed, shift=0.0):
     flow = rng.normal(40.0, 2.0, n_rows)
     pressure = 6.0 - 0.05 * flow + rng.normal(0.0, 0.1, n_rows) + shift
     return pa.table({"id": [f"{i:03d}" for i in range(n_rows)], "flow": flow, "pressure": pressure})
-
-
-@pytest.fixture(scope="session")
-def mvset():
-    """The command, in this process."""
-
-    def run(*arguments):
-        done = CliRunner().invoke(app, [str(argument) for argument in arguments])
-        assert done.exception is None or isinstance(done.exception, SystemExit), repr(done.exception)
-        return done
-
-    return run
 
 
 @pytest.fixture(scope="session")
