@@ -135,7 +135,7 @@ def test_since_when_rows_are_unlike_by_row(mvset, folder):
     assert abs(onset["first"]["row"] - 200) < 20
     assert (onset["first"]["time"], onset["first"]["table"], onset["until"]) == (None, None, None)
     lines = mvset("score", "model.mvset", "later.csv").stdout.splitlines()
-    assert lines[-2].startswith(f"unlike    since row {onset['first']['row']} (between row {onset['low']['row']} and ")
+    assert lines[-2].startswith(f"changed   since row {onset['first']['row']} (between row {onset['low']['row']} and ")
     assert lines[-1].startswith("verdict ")
 
 

@@ -190,7 +190,7 @@ def _print_results(result: SurveyResult, reader: TableReader, out: Path | None) 
             "outside": _with_interval(drift.share_outside, drift.share_interval, confidence),
             "expected": _with_interval(drift.expected_share, drift.expected_interval, confidence),
             **({"results": out} if out else {}),
-            **({"unlike": f"since {result.timeline.onset}"} if result.timeline.onset else {}),
+            **({"changed": f"since {result.timeline.onset}"} if result.timeline.onset else {}),
             "verdict": drift,
         }
     )
