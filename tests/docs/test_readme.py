@@ -57,3 +57,8 @@ def test_the_grid_of_the_paper():
     row = kept("grid")[-1]
     assert cells("grid")["mvset"] == f"{float(row['mvset, s']):.1f} s"
     assert cells("grid")["OneClassSVM"] == f"{float(row['scikit-learn loop, s']):.0f} s"
+
+
+def test_the_page_on_the_method_has_the_means_of_detection():
+    summary = (ROOT / "benchmarks" / "results" / "adbench.md").read_text(encoding="utf-8")
+    assert summary.partition("\n\n")[0] in (ROOT / "docs" / "method.md").read_text(encoding="utf-8")
