@@ -7,6 +7,7 @@ if it is installed, else the copy that comes with scikit-learn or SciPy.
 from __future__ import annotations
 
 import importlib
+import os
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -16,6 +17,10 @@ from numpy.typing import NDArray
 
 # Those of others, JAX and MLX among them, become arrays of numpy as before.
 _LIBRARIES = frozenset({"torch", "cupy", "array_api_strict"})
+# Torch has others, of which it knows hardly more than how to store them.
+_TORCH_TYPES = frozenset(
+    {"float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool"}
+)
 _COMPAT = ("array_api_compat", "sklearn.externals.array_api_compat", "scipy._lib.array_api_compat")
 
 
@@ -44,8 +49,17 @@ class Place:
 
     @property
     def multiplies_exactly(self) -> bool:
-        """Whether products of float32 matrices have its digits: torch may be told to use fewer."""
-        return not self.is_torch or importlib.import_module("torch").get_float32_matmul_precision() == "highest"
+        """Whether products of float32 matrices have its digits: libraries may be told to use fewer."""
+        if os.environ.get("NVIDIA_TF32_OVERRIDE") == "1" or os.environ.get("CUPY_TF32", "0") != "0":
+            return False
+        if not self.is_torch:
+            return True
+        torch: Any = importlib.import_module("torch")
+        try:
+            exact: bool = torch.get_float32_matmul_precision() == "highest"
+        except RuntimeError:  # torch refuses to tell once its newer switches were used
+            return False
+        return exact and not torch.is_autocast_enabled(self.device.type)
 
     @property
     def _has_double(self) -> bool:
@@ -65,6 +79,13 @@ class Place:
     def is_single(self, X: Any) -> bool:
         """Whether an array has less than the digits of float64."""
         return bool(self.xp.isdtype(X.dtype, "real floating") and X.dtype != self.xp.float64)
+
+    def has_numbers(self, X: Any) -> bool:
+        """Whether an array holds real numbers with which its library computes."""
+        if self.is_torch:
+            dense = str(X.layout) == "torch.strided" and X.device.type != "meta"
+            return dense and str(X.dtype).removeprefix("torch.") in _TORCH_TYPES
+        return bool(self.xp.isdtype(X.dtype, ("real floating", "integral", "bool")))
 
     def host(self, X: Any) -> NDArray[Any]:
         """An array of this place as one of numpy."""

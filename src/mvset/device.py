@@ -31,10 +31,16 @@ def missing_device() -> str | None:
     """Why there is no GPU to use, in one sentence; None if there is one."""
     if importlib.util.find_spec("torch") is None:
         return "A GPU needs one more package, torch: pip install 'mvset[gpu]'"
-    import torch
-
+    try:
+        import torch
+    except (ImportError, OSError) as error:
+        return f"torch cannot be imported: {error}"
     if not torch.cuda.is_available():
         return "torch finds no GPU on this machine."
+    try:
+        torch.zeros(1, device="cuda")
+    except RuntimeError as error:
+        return f"The GPU cannot be used: {_first_line(error)}"
     return None
 
 
@@ -43,6 +49,21 @@ def gpu() -> Device:
     if problem := missing_device():
         raise DeviceError(problem)
     return Device(torch_place("cuda"))
+
+
+@contextmanager
+def said_of_gpu() -> Iterator[None]:
+    """Errors of torch, such as too little memory, in one sentence."""
+    try:
+        yield
+    except RuntimeError as error:
+        if type(error).__module__.partition(".")[0] == "torch" or "CUDA" in str(error):
+            raise DeviceError(f"The GPU failed: {_first_line(error)} Use the CPU for these rows.") from error
+        raise
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0].partition(". ")[0].rstrip(".") + "."
 
 
 @contextmanager

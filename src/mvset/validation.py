@@ -49,7 +49,7 @@ def validated_rows(estimator: Any, X: Any, *, reset: bool, missing: bool = False
     return array
 
 
-def validated_array(estimator: Any, X: Any, place: Place, n_features: int | None = None) -> Any:
+def validated_array(estimator: Any, X: Any, place: Place, n_features: int | None = None, *, finite: bool = True) -> Any:
     """Rows of an array that is not one of numpy, where they are; of so many columns, if that is known."""
     xp, name = place.xp, type(estimator).__name__
     if len(X.shape) != 2:
@@ -58,17 +58,17 @@ def validated_array(estimator: Any, X: Any, place: Place, n_features: int | None
         raise ValueError(f"X has {X.shape[1]} features, but {name} is expecting {n_features} features as input.")
     if not X.shape[0] or not X.shape[1]:
         raise ValueError(f"Found array with shape {tuple(X.shape)} while a minimum of 1 row and 1 column is required.")
-    if not xp.isdtype(X.dtype, ("real floating", "integral", "bool")):
+    if not place.has_numbers(X):
         raise ValueError(f"X must hold real numbers; got {X.dtype}.")
     X = X.detach() if place.is_torch else X
-    if not xp.isdtype(X.dtype, "real floating") or get_config()["assume_finite"]:
+    if not finite or not xp.isdtype(X.dtype, "real floating") or get_config()["assume_finite"]:
         return X
     # The extremes tell without an array of marks, which may not fit beside the rows.
     if not bool(xp.isfinite(xp.min(X))) or not bool(xp.isfinite(xp.max(X))):
-        finite = place.host(xp.all(xp.isfinite(X), axis=0))
+        sound = place.host(xp.all(xp.isfinite(X), axis=0))
         n_rows = int(xp.sum(xp.astype(~xp.all(xp.isfinite(X), axis=1), xp.int64)))
         raise ValueError(
-            f"Input X contains NaN or infinity in {_named(estimator, np.flatnonzero(~finite))} ({n_rows} of "
+            f"Input X contains NaN or infinity in {_named(estimator, np.flatnonzero(~sound))} ({n_rows} of "
             f"{X.shape[0]} rows). Drop these rows."
         )
     return X

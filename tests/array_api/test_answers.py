@@ -223,6 +223,36 @@ def test_a_pipeline_passes_arrays_on(small_model, as_array, new_rows):
         np.testing.assert_array_equal(host(answer), host(getattr(small_model, method)(as_array(new_rows))))
 
 
+@pytest.fixture(scope="session")
+def counts_model():
+    """Of counts: most rows repeat, and new ones tie with them."""
+    parameters = {"splits": 3, "max_train_samples": 100, "n_volume_points": 200, "calibration": "conformal"}
+    X = counts(2000, seed=0)
+    return MinimumVolumeSet(mass=0.8, metric="standard", random_state=0, sigma=0.5, **parameters).fit(X)
+
+
+def counts(n_rows, seed):
+    return np.random.default_rng(seed).poisson(4.0, size=(n_rows, 2)) * [1.0, 1.5]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_that_repeat_tie_with_calibration_rows(dtype, counts_model, as_array):
+    rows = counts(1000, seed=1).astype(dtype)
+    calibration = counts_model.sets_.calibration
+    assert len(calibration.repeated_scores) > 20
+    for method in ("level", "p_value"):  # those of values that two calibration rows have may differ by two ranks
+        found, expected = host(getattr(counts_model, method)(as_array(rows))), getattr(counts_model, method)(rows)
+        np.testing.assert_allclose(found, expected, rtol=0.0, atol=2.1 / calibration.n_rows)
+        assert np.mean(found == expected) > 0.95
+    drift, expected = counts_model.check_drift(as_array(rows)), counts_model.check_drift(rows)
+    assert (drift.n_outside, drift.drifted) == (expected.n_outside, False)
+    assert drift.distribution_p_value == pytest.approx(expected.distribution_p_value, rel=0.1)
+
+
+def test_rows_of_numbers_seldom_repeat(large_model):
+    assert len(large_model.sets_.calibration.repeated_scores) == 0
+
+
 def test_whole_numbers_are_rows(small_model, as_array):
     rows = np.array([[2, 3, 2], [7, 8, 7]])
     np.testing.assert_allclose(host(small_model.score_samples(as_array(rows))), small_model.score_samples(rows))
@@ -251,7 +281,7 @@ def test_models_with_categories_take_tables(as_array):
     parameters = {"sigma": 1.0, "splits": 2, "n_volume_points": 200, "random_state": 0}
     model = MinimumVolumeSet(categorical_features=[2], **parameters).fit(X)
     for method in METHODS:
-        with pytest.raises(ValueError, match="has categories: give the rows as a table"):
+        with pytest.raises(ValueError, match="has categories: give the rows in host memory"):
             getattr(model, method)(as_array(X))
     gaps = X[:, :2].copy()
     gaps[0, 0] = np.nan
@@ -268,6 +298,36 @@ def test_tensors_in_host_memory_are_judged_by_the_compiled_core(large_model, new
         answer = getattr(large_model, method)(rows.requires_grad_())
         assert isinstance(answer, torch.Tensor)
         np.testing.assert_array_equal(answer.numpy(), getattr(large_model, method)(new_rows.astype(np.float32)))
+
+
+def test_tensors_in_host_memory_may_have_gaps_and_categories():
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    parameters = {"sigma": 1.0, "splits": 2, "n_volume_points": 200, "random_state": 0}
+    gaps, codes = rng.normal(size=(80, 2)), np.column_stack([rng.normal(size=80), rng.integers(2, size=80)])
+    gaps[:5, 0] = np.nan
+    for rows, more in ((gaps, {"missing": "impute"}), (codes, {"categorical_features": [1]})):
+        model = MinimumVolumeSet(**parameters, **more).fit(torch.asarray(rows))
+        for method in METHODS:
+            answer = getattr(model, method)(torch.asarray(rows))
+            np.testing.assert_array_equal(answer.numpy(), getattr(model, method)(rows))
+
+
+def test_products_under_autocast_are_not_used(wide_model, as_array, n_products):
+    torch = pytest.importorskip("torch")
+    rows = torch.asarray(np.random.default_rng(2).normal(size=(50, 30)).astype(np.float32))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        scores = wide_model.score_samples(rows)
+    np.testing.assert_allclose(scores.numpy(), wide_model.score_samples(rows.numpy()), rtol=1e-5)
+    assert n_products == []
+
+
+def test_tensors_that_torch_only_stores_are_refused(small_model, as_array):
+    torch = pytest.importorskip("torch")
+    dense = torch.zeros((4, 3))
+    for rows in (dense.to_sparse(), dense.to(torch.float8_e4m3fn), dense.to(torch.uint16), dense.to("meta")):
+        with pytest.raises(ValueError, match="X must hold real numbers; got"):
+            small_model.predict(rows)
 
 
 def test_arrays_of_numpy_and_lists_are_not_elsewhere():

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from sklearn.preprocessing import StandardScaler
 
 from border_rows import border_rows
-from mvset import MinimumVolumeSet, device
+from mvset import MinimumVolumeSet, device, make_pipeline, save
 from mvset.array_namespace import Place, place_of
 from mvset.calibration.array_answers import settled
 from mvset.datasets import paper_mixture
@@ -72,6 +75,21 @@ def test_fit_on_an_array_is_the_fit_on_its_rows(place, monkeypatch):
         assert calibration.guarantee == twin.guarantee
         np.testing.assert_allclose(calibration.scores, twin.scores, rtol=1e-5)
         np.testing.assert_allclose(model.offset_, expected.offset_, rtol=1e-5)
+
+
+@pytest.mark.parametrize("n_rows", [3000, 300])  # streamed, and reserved
+def test_rows_that_repeat_are_calibrated_by_the_cpu(n_rows, place, monkeypatch):
+    """New rows must tie with them, to the last digit."""
+    monkeypatch.setattr(Place, "in_host_memory", False)
+    rows = np.random.default_rng(0).poisson(4.0, size=(n_rows, 2)) * [1.0, 1.37]
+    parameters = {**QUICK, "mass": 0.8, "nu": 0.6, "calibration": "conformal"}
+    expected = MinimumVolumeSet(**parameters).fit(rows).sets_.calibration
+    np.testing.assert_array_equal(
+        MinimumVolumeSet(**parameters).fit(place.array(rows)).sets_.calibration.scores, expected.scores
+    )
+    with calibrated_on(Device(place)):
+        found = MinimumVolumeSet(**parameters).fit(rows).sets_.calibration
+    np.testing.assert_array_equal(found.scores, expected.scores)
 
 
 def test_rows_of_an_array_stay_on_their_device(place, monkeypatch):
@@ -266,6 +284,48 @@ def test_shares_of_the_time_are_said(mvset, tables, pretended_gpu, quick_fits):
     said = mvset("score", "m.mvset", "today.parquet", "--verbose").stderr
     assert said.startswith("Note: judged on the CPU: reading ")
     assert "copying" not in said
+
+
+def test_a_batch_without_a_complete_row(mvset, tmp_path, monkeypatch, pretended_gpu):
+    monkeypatch.chdir(tmp_path)
+    rows = paper_mixture(2).sample(1000, random_state=0)
+    model = make_pipeline(StandardScaler(), MinimumVolumeSet(**QUICK))
+    save(model.fit(pd.DataFrame(rows, columns=["x", "y"])), "m.mvset")
+    rows[200:400] = np.nan
+    pq.write_table(pa.table({"x": rows[:, 0], "y": rows[:, 1]}), "gaps.parquet", row_group_size=100)
+    monkeypatch.setattr("mvset.tables.formats._BATCH", 100)
+    done = mvset("score", "m.mvset", "gaps.parquet", "--device", "cuda")
+    assert done.exit_code == 0, done.stderr
+    assert "of 800 rows outside" in done.stdout
+
+
+class OutOfMemoryError(RuntimeError):
+    __module__ = "torch"
+
+
+def test_a_gpu_that_fails_is_told_in_a_sentence(mvset, tables, pretended_gpu, quick_fits, monkeypatch):
+    def fails(*_):
+        raise OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB.\nMore about it.")
+
+    assert mvset("fit", "normal.parquet", "--exclude", "site", "--out", "m.mvset").exit_code == 0
+    for method in ("copied", "scores"):
+        with monkeypatch.context() as patch:
+            patch.setattr(DeviceScore, method, fails)
+            done = mvset("score", "m.mvset", "today.parquet", "--device", "cuda")
+        said = "The GPU failed: CUDA out of memory. Use the CPU for these rows.\n"
+        assert (done.exit_code, done.stdout, done.stderr) == (1, "", said)
+
+
+def test_other_errors_pass():
+    with pytest.raises(RuntimeError, match="something else"), device.said_of_gpu():
+        raise RuntimeError("something else")
+
+
+def test_a_torch_that_is_broken_is_told_in_a_sentence(tmp_path, monkeypatch):
+    (tmp_path / "torch.py").write_text("raise ImportError('libcudart.so.12: cannot open shared object file')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    assert device.missing_device() == "torch cannot be imported: libcudart.so.12: cannot open shared object file"
 
 
 def test_without_a_gpu_there_is_one_sentence(mvset, tables, monkeypatch, quick_fits):

@@ -44,8 +44,8 @@ _PILOT_SHARE = 0.1  # share of the points in a first sample, which tells for whi
 SUBSET_SIZE = 5  # columns: the largest number at which the volumes of sets of any shape are measured well
 _WIDE = 1.1  # in units of the global scale of the rows: a little beyond the first grid
 _SCORED_ROWS = 3000  # held out by a split that trains on a small sample
-# Candidates are solved to this multiple of the tolerance, which moves their volumes by about a thousandth. Most steps of
-# the solver are at narrow bandwidths, and most of them near the end. The one chosen is solved on to the end.
+# Candidates are solved to this multiple of the tolerance, which moves their volumes by about a thousandth. Most steps
+# of the solver are at narrow bandwidths, and most of them near the end. The one chosen is solved on to the end.
 _RANKING_TOLERANCE = 30.0
 
 

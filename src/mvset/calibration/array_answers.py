@@ -4,6 +4,9 @@ Scores are computed where the rows are, in float32 or float64. Where a score is 
 decide, that row is scored again by the compiled core, on the CPU: so labels are those of the CPU, all of them. The
 offsets are those of the mass asked for and of the fitted one; for levels and p-values also those of the masses around
 it and of all whole percentages: at these masses a level is at most the mass exactly where the label is +1.
+
+Rows that repeat (counts, rounded values) have the score of calibration rows, and must tie with them: a score that is
+within rounding of one that several calibration rows have is taken to be that.
 """
 
 from __future__ import annotations
@@ -35,14 +38,16 @@ class ArrayAnswers:
     """The answers of fitted sets about the rows of an array that is not one of numpy."""
 
     sets: FittedSets
-    X: Any  # validated
+    X: Any  # validated; an array of numpy if its rows are judged in host memory
     place: Place
     run: Map = map
 
     def scores(self, masses: Sequence[float] = (), by: Any = None) -> Any:
         """Scores of all rows, as float64; those of the CPU where rounding may decide on which side of an offset."""
         score = self.sets.score
-        if self.place.in_host_memory or not isinstance(score, KernelExpansion | MetricExpansion):
+        if isinstance(self.X, np.ndarray):
+            return self.place.array(self.sets.scores(self.X, self.run))
+        if not isinstance(score, KernelExpansion | MetricExpansion):
             return self.place.array(self.sets.scores(self.place.double_on_host(self.X), self.run))
         scored = DeviceScores(self.sets, self.place, n_rows=self.X.shape[0], single=self.place.is_single(self.X))
         chunks = (self.X[rows, :] for rows in scored.chunks(self.X.shape[0]))
@@ -51,6 +56,7 @@ class ArrayAnswers:
             return self.place.xp.concat(self._checked(chunks, scored, edges))
         scores = np.concatenate([self.place.host(scored(chunk)) for chunk in chunks])
         again = np.flatnonzero(_doubtful(self.sets, scores, scored.expansion.error, masses, by))
+        scores = _tied(np, scores, _repeated(self.sets), scored.expansion.error)
         rows = self.place.xp.take(self.X, self.place.array(again), axis=0)
         scores[again] = self.sets.scores(self.place.double_on_host(rows), self.run)
         return self.place.array(scores)
@@ -94,9 +100,11 @@ class ArrayAnswers:
     def _checked(self, chunks: Iterable[Any], scored: DeviceScores, edges: Any) -> list[Any]:
         """Scores of chunks, of which those in doubt are taken again on the CPU, many together."""
         xp, found, doubts = self.place.xp, [], _Doubts(self.sets, self.place, self.run)
+        repeated = self.place.array(_repeated(self.sets))
         for rows in chunks:
             scores = scored(rows)
             doubtful = xp.searchsorted(edges, scores) % 2 == 1
+            scores = _tied(xp, scores, repeated, scored.expansion.error)
             if bool(xp.any(doubtful)):
                 doubts.add(scores, doubtful, rows)
             found.append(scores)
@@ -167,8 +175,25 @@ def settled(sets: FittedSets, rows: Array, scores: Array, error: float, mass: fl
     if len(sets.constants.columns):
         scores = np.where(sets.constants.changed(rows), sets.calibration.below_all, scores)
     again = np.flatnonzero(_doubtful(sets, scores, error, [mass], by))
+    scores = _tied(np, scores, _repeated(sets), error)
     scores[again] = sets.scores(rows[again])
     return scores
+
+
+def _repeated(sets: FittedSets) -> Array:
+    """Scores that calibration rows repeat, ascending, and the ends once more: each score has one on both sides."""
+    scores = sets.calibration.repeated_scores
+    return np.concatenate([scores[:1], scores, scores[-1:]])
+
+
+def _tied(xp: Any, scores: Any, repeated: Any, error: float) -> Any:
+    """Scores, of which those within rounding of a repeated one are that."""
+    if not repeated.shape[0]:
+        return scores
+    below = xp.searchsorted(repeated[1:-1], scores)
+    low, high = xp.take(repeated, below, axis=0), xp.take(repeated, below + 1, axis=0)
+    nearest = xp.where(scores - low <= high - scores, low, high)
+    return xp.where(xp.abs(scores - nearest) <= 2.0 * error * xp.abs(nearest), nearest, scores)
 
 
 def _doubtful(sets: FittedSets, scores: Array, error: float, masses: Sequence[float], by: Any) -> NDArray[np.bool_]:

@@ -264,6 +264,12 @@ class Calibration(ArrayValue):
         self._check_calibrated("p-values")
         return self.scores, conformal_p_values(self._below, self.n_rows)
 
+    @property
+    def repeated_scores(self) -> Array:
+        """Scores that three calibration rows or more have: those of values that repeat, not of chance."""
+        exact = self.scores[self._counts == 1.0]
+        return np.unique(exact[2:][exact[2:] == exact[:-2]])
+
     def offsets_of(self, masses: ArrayLike) -> Array:
         """Offsets of masses; the last one for masses that the calibration rows cannot guarantee."""
         return offset_at(self.offsets, masses, self.rank_masses)

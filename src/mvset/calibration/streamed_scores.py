@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mvset.calibration.score_summary import N_EXACT, ScoreSummary
-from mvset.device import current_device
+from mvset.device import Device, current_device
 from mvset.parallel import Map, cluster_map
 from mvset.progress import ProgressLine
 from mvset.row_stream import ArrayRows, Part
@@ -22,6 +22,7 @@ from mvset.svm.table_score import TableScore
 Array = NDArray[np.float64]
 Score = Callable[..., Array]
 
+_LOOKED_AT, _DISTINCT = 10_000, 0.99  # rows that tell whether rows repeat, and the share that must not
 N_ORDERED = 2 * N_EXACT  # from here on half of the scores and more are counted in bins, which saves memory
 
 
@@ -85,7 +86,10 @@ def streamed_scores(score: Score, surveyed: Survey, run: Map, line: ProgressLine
 def reserved_scores(score: Score, X: Array, reserved: NDArray[np.intp], run: Map, line: ProgressLine) -> Array:
     """Scores of the rows of an array that are reserved for calibration."""
     scores, done = [np.empty(0)], 0
-    for found in _batch_scores(score, chosen(X, reserved), run):
+    device = current_device()
+    if device is not None and _repeat(X[reserved[:: max(1, len(reserved) // _LOOKED_AT)]]):
+        device = None
+    for found in _batch_scores(score, chosen(X, reserved), run, device):
         scores.append(found)
         done += len(found)
         line.reach("calibrating", "row", done, len(reserved))
@@ -95,8 +99,10 @@ def reserved_scores(score: Score, X: Array, reserved: NDArray[np.intp], run: Map
 def _scores_of_others(score: Score, surveyed: Survey, run: Map) -> Iterator[Array]:
     """Scores of the rows that were not sampled, some at a time; on their device if they are on one."""
     stream = surveyed.stream
-    if not isinstance(stream, ArrayRows) or not isinstance(score, KernelExpansion | MetricExpansion):
-        yield from _batch_scores(score, remaining(surveyed), run)
+    device = current_device()
+    repeat = (device is not None or isinstance(stream, ArrayRows)) and _repeat(surveyed.rows)
+    if repeat or not isinstance(stream, ArrayRows) or not isinstance(score, KernelExpansion | MetricExpansion):
+        yield from _batch_scores(score, remaining(surveyed), run, None if repeat else device)
         return
     single = stream.place.is_single(stream.X)
     function = ArrayExpansion(score, stream.place, single=single, n_rows=surveyed.n_rows)
@@ -106,9 +112,14 @@ def _scores_of_others(score: Score, surveyed: Survey, run: Map) -> Iterator[Arra
         yield np.delete(scores, surveyed.numbers[first:last] - rows.start)
 
 
-def _batch_scores(score: Score, batches: Iterable[Array], run: Map) -> Iterator[Array]:
+def _repeat(rows: Array) -> bool:
+    """Whether rows repeat: new rows must tie with them, so that their scores must be those of the CPU to the digit."""
+    sample = rows[:_LOOKED_AT]
+    return len(np.unique(sample, axis=0)) < _DISTINCT * len(sample)
+
+
+def _batch_scores(score: Score, batches: Iterable[Array], run: Map, device: Device | None) -> Iterator[Array]:
     """Scores of batches in host memory, by this machine or its device."""
-    device = current_device()
     if device is None or not isinstance(score, KernelExpansion | MetricExpansion | TableScore):
         return (score(rows, run) for rows in batches)
     return scored_on(device, DeviceScore(score, device.place), batches, lambda rows: rows, lambda _, scores: scores)

@@ -97,17 +97,19 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
         For type checkers all are arrays of numpy: most are.
         """
         check_is_fitted(self, "sets_")
-        self._check_numbers()
-        X = validated_array(self, X, place, self.n_features_in_)
+        X = self._rows_at(X, place)
         with thread_map(self.n_jobs) as run:
             answer: NDArray[Any] = question(ArrayAnswers(self.sets_, X, place, run), *arguments)
         return answer
 
-    def _check_numbers(self) -> None:
-        """Refuse arrays of other libraries where rows are more than numbers."""
+    def _rows_at(self, X: Any, place: Place) -> Any:
+        """Rows of an array that is not one of numpy, validated where they are judged: there, or in host memory."""
+        if place.in_host_memory:
+            return self._rows(place.double_on_host(validated_array(self, X, place, self.n_features_in_, finite=False)))
         if self._encoding:
             what = "has categories" if self._encoding.categories else "fills missing values"
-            raise ValueError(f"The model {what}: give the rows as a table or an array of numpy, not as a tensor.")
+            raise ValueError(f"The model {what}: give the rows in host memory, as a table or an array.")
+        return validated_array(self, X, place, self.n_features_in_)
 
     @property
     def _encoding(self) -> RowEncoding:

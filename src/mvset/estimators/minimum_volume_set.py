@@ -388,7 +388,7 @@ class MinimumVolumeSet(InferenceEstimator):
         rng = check_random_state(self.random_state)
         imputes = self.missing == "impute"
         if (place := place_of(X)) is not None:
-            X = validated_array(self, X, place)
+            X = validated_array(self, X, place, finite=not place.in_host_memory)
             X = place.double_on_host(X) if place.in_host_memory else ArrayRows(X, place, missing=imputes)
         stream, surveyed = row_stream(X, missing=imputes), None
         if stream is not None:
@@ -700,10 +700,14 @@ class MinimumVolumeSet(InferenceEstimator):
         """
         check_is_fitted(self, "sets_")
         if (place := place_of(X)) is not None:  # few rows are explained: through host memory
-            self._check_numbers()
-            X = validated_array(self, X, place, self.n_features_in_)
-            return cast(NDArray[np.float64], place.array(self.explain(place.double_on_host(X))))
-        X, encoding = self._rows(X), self._encoding
+            rows = self._rows_at(X, place)
+            rows = rows if isinstance(rows, np.ndarray) else place.double_on_host(rows)
+            return cast(NDArray[np.float64], place.array(self._contributions(rows)))
+        return self._contributions(self._rows(X))
+
+    def _contributions(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What `explain` says of validated rows."""
+        encoding = self._encoding
         with thread_map(self.n_jobs) as run:
             contributions = encoding.by_column(displacement(self._function, encoding.encoded(X), run))
         constants = self.sets_.constants

@@ -272,7 +272,9 @@ class _Compiler:
         if cls.works:
             try:
                 return compiled()
-            except Exception:
+            except Exception as error:
+                if "out of memory" in str(error):
+                    raise
                 cls.works = False
                 _logger.debug("torch cannot compile the kernel: it is evaluated step by step.", exc_info=True)
         return step_by_step()

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mvset.array_namespace import Place
-from mvset.device import Device
+from mvset.device import Device, said_of_gpu
 from mvset.stages import ahead
 from mvset.svm.array_scores import ArrayExpansion, blocks
 from mvset.svm.expansion import KernelExpansion
@@ -38,7 +38,9 @@ class DeviceScore:
         self._pinned: Any = None
 
     def copied(self, rows: Array) -> Any:
-        """Rows on the device."""
+        """Rows on the device; None if there are none."""
+        if not len(rows):
+            return None
         encoded = rows if self._table is None else self._table.encoding.encoded(rows)
         if self._copies is None:
             return self._place.array(encoded)
@@ -84,13 +86,16 @@ def scored_on(
         for batch in ahead(stages.each("reading", batches)):
             with stages.measured("copying"):
                 rows = np.asarray(rows_of(batch), dtype=np.float64)
-                there = score.copied(rows)
+                with said_of_gpu():
+                    there = score.copied(rows)
             yield batch, rows, there
 
     def judged() -> Iterator[T]:
         for batch, rows, there in ahead(copied()):
             with stages.measured("judging"):
-                found = finish(batch, score.scores(rows, there))
+                with said_of_gpu():
+                    scores = score.scores(rows, there)
+                found = finish(batch, scores)
             yield found
 
     return ahead(judged())

@@ -127,7 +127,11 @@ def _scored(
             yield found
         return
     score = DeviceScore(cast(Any, model.sets.score), device.place)
-    yield from scored_on(device, score, batches, lambda batch: model.prepared(batch.rows), judged)
+
+    def prepared(batch: Batch) -> Any:
+        return model.prepared(batch.rows) if len(batch.rows) else batch.rows
+
+    yield from scored_on(device, score, batches, prepared, judged)
 
 
 def _score_parts(
