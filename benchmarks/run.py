@@ -1,4 +1,4 @@
-"""All questions of `make bench`, one after the other; `--quick` takes ten minutes on two cores.
+"""All questions of `make bench`, one after the other; `--quick` takes three minutes on two cores.
 
 python benchmarks/run.py [--quick] [--out FOLDER] [--adbench FOLDER [--published FILE]]
 """

@@ -64,7 +64,7 @@ def measure(options):
 def summary(rows):
     for field in ("ratio to scikit-learn", "ratio to ThunderSVM"):
         if field in rows[0]:
-            yield f"geometric mean of the {field}: {geometric_mean(row[field] for row in rows):.1f}"
+            yield f"- geometric mean of the {field}: {geometric_mean(row[field] for row in rows):.1f}"
 
 
 def draw(rows):

@@ -160,7 +160,7 @@ def benchmark_page() -> str:
         "# Benchmarks",
         "What `make bench` measured on two cores, others and ours in turn in the same run. Medians; `spread` is half "
         "of the range, relative; a ratio above 1 says that ours is faster; `limit` is the time that the kernel values "
-        "alone would take at the rate that the machine was measured to reach. `make bench ARGS=--quick` takes ten "
+        "alone would take at the rate that the machine was measured to reach. `make bench ARGS=--quick` takes a few "
         "minutes, compares with these tables, and names what has become slower by more than 20 %. Figures of a GPU are "
         "on [the page on scale](scale.md#on-a-gpu).",
     ]
