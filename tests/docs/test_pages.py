@@ -64,3 +64,30 @@ def test_mutants_are_those_of_the_csv():
         outcomes = [each["outcome"] for each in mutants if each["package"] == row["package"]]
         noticed = len(outcomes) - outcomes.count("survived")
         assert (row["noticed"], row["share"]) == (str(noticed), f"{100 * noticed / len(outcomes):.0f} %")
+
+
+def kept_tables(name):
+    """The tables that `benchmarks/keep.py` keeps of a script."""
+    for path in sorted((ROOT / "benchmarks" / "results").glob(f"{name}*.csv")):
+        if path.stem == name or path.stem.removeprefix(f"{name}-").isdigit():
+            with path.open(newline="", encoding="utf-8") as file:
+                yield list(csv.reader(file))
+
+
+def tables_of_scripts():
+    """Tables of the pages by the script that the text above them names, if its figures are kept."""
+    for page in PAGES:
+        name = None
+        for block in re.split(r"\n\n+", page.read_text(encoding="utf-8")):
+            if not block.startswith("|"):
+                names = re.findall(r"benchmarks/(\w+)\.py", block)
+                name = names[-1] if names else None if block.startswith("#") else name
+            elif name is not None and (kept := list(kept_tables(name))):
+                lines = [[cell.strip(" *") for cell in line.strip("|").split("|")] for line in block.splitlines()]
+                if any(lines[0] == table[0] for table in kept):
+                    yield pytest.param(lines[0], lines[2:], kept, id=f"{page.stem}-{name}")
+
+
+@pytest.mark.parametrize(("fields", "rows", "kept"), list(tables_of_scripts()))
+def test_tables_are_those_that_scripts_print(fields, rows, kept):
+    assert rows in [table[1:] for table in kept if table[0] == fields]
