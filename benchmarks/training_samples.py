@@ -64,10 +64,10 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--dimensions", type=int, nargs="+", default=[2, 6, 20])
-    parser.add_argument("sections", nargs="*", choices=list(SECTIONS), default=list(SECTIONS))
+    parser.add_argument("sections", nargs="*", choices=[[], *SECTIONS])
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    for name in options.sections:
+    for name in (options.sections or SECTIONS):
         SECTIONS[name](options.dimensions, options.seeds)
 
 
