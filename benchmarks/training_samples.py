@@ -4,7 +4,7 @@ The paper's mixture: symmetric difference to the true set of mass 0.95 over its 
 first table has fifty thousand rows and different training samples; the second compares the defaults with the full
 solve, in which every split trains on four fifths of the rows.
 
-    python benchmarks/training_samples.py [--seeds N] [--dimensions D ...] -- [samples] [defaults]
+    python benchmarks/training_samples.py [--seeds N] [--dimensions D ...] [--sections samples defaults]
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--dimensions", type=int, nargs="+", default=[2, 6, 20])
-    parser.add_argument("sections", nargs="*", choices=[[], *SECTIONS])
+    parser.add_argument("--sections", nargs="+", choices=SECTIONS, default=list(SECTIONS))
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    for name in (options.sections or SECTIONS):
+    for name in options.sections:
         SECTIONS[name](options.dimensions, options.seeds)
 
 
