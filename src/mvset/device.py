@@ -52,8 +52,8 @@ def gpu() -> Device:
 
 
 @contextmanager
-def said_of_gpu() -> Iterator[None]:
-    """Errors of torch, such as too little memory, in one sentence."""
+def readable_gpu_errors() -> Iterator[None]:
+    """Raise errors of torch, such as too little memory, as a DeviceError of one sentence."""
     try:
         yield
     except RuntimeError as error:

@@ -317,7 +317,7 @@ def test_a_gpu_that_fails_is_told_in_a_sentence(mvset, tables, pretended_gpu, qu
 
 
 def test_other_errors_pass():
-    with pytest.raises(RuntimeError, match="something else"), device.said_of_gpu():
+    with pytest.raises(RuntimeError, match="something else"), device.readable_gpu_errors():
         raise RuntimeError("something else")
 
 

@@ -91,3 +91,19 @@ def tables_of_scripts():
 @pytest.mark.parametrize(("fields", "rows", "kept"), list(tables_of_scripts()))
 def test_tables_are_those_that_scripts_print(fields, rows, kept):
     assert rows in [table[1:] for table in kept if table[0] == fields]
+
+
+def test_rates_of_a_gpu_are_those_of_the_csv():
+    measured = {what: value for _, what, value, _ in next(kept_tables("gpu"))}
+    (table,) = (table for table in tables(DOCS / "scale.md") if "kernel values a second" in table[0])
+    for row in table:
+        d = row["columns"]
+        rate, centres = (measured[f"d={d}: {what}"] for what in ("score_samples, 1e+08 rows, float32", "centres"))
+        mantissa, exponent = f"{float(rate):.2e}".split("e+")
+        assert (
+            row["kernel values a second"]
+            == f"{mantissa}·10{exponent.translate(str.maketrans('0123456789', '⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
+        )
+        assert row["support vectors"] == centres
+        assert row["% of limit"] == f"{float(measured[f'd={d}: share of the limit']):.0%}".replace("%", " %")
+        assert float(row["a billion rows"].strip("s ")) == pytest.approx(1e9 * float(centres) / float(rate), rel=0.02)

@@ -6,7 +6,7 @@ offsets are those of the mass asked for and of the fitted one; for levels and p-
 it and of all whole percentages: at these masses a level is at most the mass exactly where the label is +1.
 
 Rows that repeat (counts, rounded values) have the score of calibration rows, and must tie with them: a score that is
-within rounding of one that several calibration rows have is taken to be that.
+within rounding of one that several calibration rows share is replaced by it.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class ArrayAnswers:
 
 
 class _Doubts:
-    """Scores that the CPU takes again. A call takes it some time for few rows, hence those of many chunks together."""
+    """Scores that the CPU computes again. A call has a fixed cost, so the rows of many chunks are scored together."""
 
     def __init__(self, sets: FittedSets, place: Place, run: Map) -> None:
         self._sets, self._place, self._run = sets, place, run
@@ -130,7 +130,7 @@ class _Doubts:
             self.settle()
 
     def settle(self) -> None:
-        """Take them again."""
+        """Compute them again."""
         if not self._waiting:
             return
         again = self._sets.scores(np.concatenate([host for _, _, host in self._waiting]), self._run)
@@ -187,7 +187,7 @@ def _repeated(sets: FittedSets) -> Array:
 
 
 def _tied(xp: Any, scores: Any, repeated: Any, error: float) -> Any:
-    """Scores, of which those within rounding of a repeated one are that."""
+    """Replace each score that is within rounding of a repeated one by that one."""
     if not repeated.shape[0]:
         return scores
     below = xp.searchsorted(repeated[1:-1], scores)

@@ -22,7 +22,7 @@ from mvset.svm.table_score import TableScore
 Array = NDArray[np.float64]
 Score = Callable[..., Array]
 
-_LOOKED_AT, _DISTINCT = 10_000, 0.99  # rows that tell whether rows repeat, and the share that must not
+_SAMPLE_ROWS, _DISTINCT = 10_000, 0.99  # rows that tell whether rows repeat, and the share that must not
 N_ORDERED = 2 * N_EXACT  # from here on half of the scores and more are counted in bins, which saves memory
 
 
@@ -87,7 +87,7 @@ def reserved_scores(score: Score, X: Array, reserved: NDArray[np.intp], run: Map
     """Scores of the rows of an array that are reserved for calibration."""
     scores, done = [np.empty(0)], 0
     device = current_device()
-    if device is not None and _repeat(X[reserved[:: max(1, len(reserved) // _LOOKED_AT)]]):
+    if device is not None and _rows_repeat(X[reserved[:: max(1, len(reserved) // _SAMPLE_ROWS)]]):
         device = None
     for found in _batch_scores(score, chosen(X, reserved), run, device):
         scores.append(found)
@@ -100,7 +100,7 @@ def _scores_of_others(score: Score, surveyed: Survey, run: Map) -> Iterator[Arra
     """Scores of the rows that were not sampled, some at a time; on their device if they are on one."""
     stream = surveyed.stream
     device = current_device()
-    repeat = (device is not None or isinstance(stream, ArrayRows)) and _repeat(surveyed.rows)
+    repeat = (device is not None or isinstance(stream, ArrayRows)) and _rows_repeat(surveyed.rows)
     if repeat or not isinstance(stream, ArrayRows) or not isinstance(score, KernelExpansion | MetricExpansion):
         yield from _batch_scores(score, remaining(surveyed), run, None if repeat else device)
         return
@@ -112,9 +112,9 @@ def _scores_of_others(score: Score, surveyed: Survey, run: Map) -> Iterator[Arra
         yield np.delete(scores, surveyed.numbers[first:last] - rows.start)
 
 
-def _repeat(rows: Array) -> bool:
+def _rows_repeat(rows: Array) -> bool:
     """Whether rows repeat: new rows must tie with them, so that their scores must be those of the CPU to the digit."""
-    sample = rows[:_LOOKED_AT]
+    sample = rows[:_SAMPLE_ROWS]
     return len(np.unique(sample, axis=0)) < _DISTINCT * len(sample)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mvset.array_namespace import Place
-from mvset.device import Device, said_of_gpu
+from mvset.device import Device, readable_gpu_errors
 from mvset.stages import ahead
 from mvset.svm.array_scores import ArrayExpansion, blocks
 from mvset.svm.expansion import KernelExpansion
@@ -86,14 +86,14 @@ def scored_on(
         for batch in ahead(stages.each("reading", batches)):
             with stages.measured("copying"):
                 rows = np.asarray(rows_of(batch), dtype=np.float64)
-                with said_of_gpu():
+                with readable_gpu_errors():
                     there = score.copied(rows)
             yield batch, rows, there
 
     def judged() -> Iterator[T]:
         for batch, rows, there in ahead(copied()):
             with stages.measured("judging"):
-                with said_of_gpu():
+                with readable_gpu_errors():
                     scores = score.scores(rows, there)
                 found = finish(batch, scores)
             yield found
