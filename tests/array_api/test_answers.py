@@ -184,6 +184,24 @@ def test_torch_says_how_it_multiplies():
         torch.set_float32_matmul_precision("highest")
 
 
+def test_a_torch_that_does_not_say_how_it_multiplies(monkeypatch):
+    torch = pytest.importorskip("torch")
+
+    def refuses():
+        raise RuntimeError("mix of the legacy and new APIs")
+
+    monkeypatch.setattr(torch, "get_float32_matmul_precision", refuses)
+    assert not place_of(torch.zeros(1)).multiplies_exactly
+
+
+@pytest.mark.parametrize(("name", "value"), [("NVIDIA_TF32_OVERRIDE", "1"), ("CUPY_TF32", "1")])
+def test_libraries_may_be_told_to_round_by_the_environment(name, value, monkeypatch, as_array):
+    place = place_of(as_array(np.zeros(1)))
+    assert place.multiplies_exactly
+    monkeypatch.setenv(name, value)
+    assert not place.multiplies_exactly
+
+
 def test_many_blocks_give_the_same_scores(model, as_array, new_rows, monkeypatch):
     at_once = host(model.score_samples(as_array(new_rows)))
     monkeypatch.setattr(array_scores, "_STORED_BYTES", 50_000)
