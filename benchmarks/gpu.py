@@ -149,7 +149,7 @@ def _scoring_in(options, rates, d):
     if rates:
         # A difference and a product with addition for each column; a product with the weight, and an exponential.
         bound = min(rates["products"] / (2 * d + 1), rates["exponentials"])
-        if d >= array_scores._PRODUCT_COLUMNS:  # no difference, but the products are written and read
+        if d >= array_scores._COMPILED_PRODUCT_COLUMNS:  # no difference, but the products are written and read
             bound = min(rates["products"] / (d + 1), rates["exponentials"], rates["bytes"] / 8)
         note("scoring", f"d={d}: limit by products, exponentials or bytes", bound, "kernel values/s")
         note("scoring", f"d={d}: share of the limit", rate / bound, "")

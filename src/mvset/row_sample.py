@@ -21,12 +21,15 @@ class RowSample:
         self._keys: list[Array] = []
         self._rows: list[Array] = []
         self._held = 0
+        self._largest_key = 1.0  # of the rows that may still be kept
 
     def add(self, rows: Array) -> None:
         """Add a batch of rows."""
-        self._keys.append(self._rng.random(len(rows)))
-        self._rows.append(rows)
-        self._held += len(rows)
+        keys = self._rng.random(len(rows))
+        kept = np.flatnonzero(keys < self._largest_key)
+        self._keys.append(keys[kept])
+        self._rows.append(rows[kept])
+        self._held += len(kept)
         if self._held > 4 * self._size:
             self._discard()
 
@@ -50,4 +53,5 @@ class RowSample:
         if len(keys) > self._size:
             kept = np.sort(np.argpartition(keys, self._size)[: self._size])
             keys, rows = keys[kept], rows[kept]
+            self._largest_key = keys.max(initial=0.0)
         self._keys, self._rows, self._held = [keys], [rows], len(keys)

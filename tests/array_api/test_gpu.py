@@ -93,7 +93,7 @@ def test_scores_in_float32(large_model, compiled):
     X = rows_like(large_model, 200_000)
     scores = large_model.score_samples(torch.asarray(X, device="cuda")).cpu().numpy()
     expected = large_model.score_samples(X)
-    np.testing.assert_allclose(scores, expected, rtol=2e-5, atol=0.0)  # the CPU's are right to 10⁻⁵ as well
+    np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=0.0)
     import dataclasses
 
     exact = dataclasses.replace(large_model._function, precision="double")(X[:20_000].astype(float))
@@ -143,7 +143,7 @@ def test_batches_are_copied_and_judged_in_overlap(large_model):
     device = gpu()
     score = DeviceScore(large_model.sets_.score, device.place)
     found = list(scored_on(device, score, batches, lambda rows: rows, lambda _, scores: scores))
-    np.testing.assert_allclose(np.concatenate(found), large_model.score_samples(X), rtol=2e-5, atol=0.0)
+    np.testing.assert_allclose(np.concatenate(found), large_model.score_samples(X), rtol=1e-5, atol=0.0)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("skops") is None, reason="model files need skops")
@@ -168,4 +168,4 @@ def test_the_command_on_a_gpu(tmp_path):
         mvset("score", "m", "t.parquet", "--out", f"{device}.parquet", "--device", device)
     cpu, cuda = (pq.read_table(tmp_path / f"{device}.parquet") for device in ("cpu", "cuda"))
     assert cpu["inside"].equals(cuda["inside"])
-    np.testing.assert_allclose(cuda["score"], cpu["score"], rtol=2e-5)
+    np.testing.assert_allclose(cuda["score"], cpu["score"], rtol=1e-5)

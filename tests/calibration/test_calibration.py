@@ -55,6 +55,17 @@ def test_it_is_immutable_and_pickled_through_its_constructor(calibration):
         assert not getattr(calibration, name).flags.writeable
 
 
+def test_scores_repeat_if_many_rows_have_them():
+    scores = np.random.default_rng(0).uniform(0.1, 0.2, size=50_000).astype(np.float32).astype(float)
+    assert len(np.unique(scores)) < len(scores) - 100  # some tie by rounding
+    assert not len(Calibration.from_reserved(scores, Guarantee("conformal")).repeated_scores)
+    scores[:60], scores[60:120] = 0.11, 0.19
+    found = Calibration.from_reserved(scores, Guarantee("conformal")).repeated_scores
+    np.testing.assert_array_equal(found, [0.11, 0.19])
+    few = Calibration.from_reserved(np.repeat([1.0, 2.0, 3.0], [2, 3, 4]), Guarantee("conformal"))
+    np.testing.assert_array_equal(few.repeated_scores, [2.0, 3.0])
+
+
 @pytest.mark.parametrize(
     ("field", "damage"),
     [

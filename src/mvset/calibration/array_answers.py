@@ -6,7 +6,7 @@ offsets are those of the mass asked for and of the fitted one; for levels and p-
 it and of all whole percentages: at these masses a level is at most the mass exactly where the label is +1.
 
 Rows that repeat (counts, rounded values) have the score of calibration rows, and must tie with them: a score that is
-within rounding of one that several calibration rows share is replaced by it.
+within rounding of one that many calibration rows share is replaced by it.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def _tied(xp: Any, scores: Any, repeated: Any, error: float) -> Any:
     below = xp.searchsorted(repeated[1:-1], scores)
     low, high = xp.take(repeated, below, axis=0), xp.take(repeated, below + 1, axis=0)
     nearest = xp.where(scores - low <= high - scores, low, high)
-    return xp.where(xp.abs(scores - nearest) <= 2.0 * error * xp.abs(nearest), nearest, scores)
+    return xp.where(xp.abs(scores - nearest) <= error * xp.abs(nearest), nearest, scores)
 
 
 def _doubtful(sets: FittedSets, scores: Array, error: float, masses: Sequence[float], by: Any) -> NDArray[np.bool_]:

@@ -36,6 +36,8 @@ COMPARABLE_FROM = 0.5
 # The same if the scores of the splits are not brought to one height.
 COMPARABLE_FROM_UNSCALED = 0.8
 _MANY_COPIES = 10
+# Calibration rows with one score, a share of all: rarer ones tie by chance, and change p-values by less than this.
+_REPEATED_SHARE = 1 / 2000
 
 
 @dataclass(frozen=True)
@@ -264,11 +266,12 @@ class Calibration(ArrayValue):
         self._check_calibrated("p-values")
         return self.scores, conformal_p_values(self._below, self.n_rows)
 
-    @property
+    @cached_property
     def repeated_scores(self) -> Array:
-        """Scores that three calibration rows or more have: those of values that repeat, not of chance."""
+        """Scores that many calibration rows have: those of values that repeat, not of chance, nor of rounding."""
         exact = self.scores[self._counts == 1.0]
-        return np.unique(exact[2:][exact[2:] == exact[:-2]])
+        values, counts = np.unique(exact, return_counts=True)
+        return np.asarray(values[counts >= max(3.0, _REPEATED_SHARE * len(exact))])
 
     def offsets_of(self, masses: ArrayLike) -> Array:
         """Offsets of masses; the last one for masses that the calibration rows cannot guarantee."""

@@ -104,7 +104,8 @@ class DriftCounter:
 
     def update(self, scores: Array) -> None:
         """Count more rows of the batch."""
-        self._now += self._cells.count(np.minimum(self._scores.rounded(scores), self._cap))
+        # Ascending scores are looked up several times as fast: each is near the one before.
+        self._now += self._cells.count(np.minimum(self._scores.rounded(np.sort(scores)), self._cap))
         self._outside += int(np.sum(scores < self._offset))
 
     @property

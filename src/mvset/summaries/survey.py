@@ -235,7 +235,12 @@ class Survey:
         n = min(self._n_unusual, len(rows))
         if n == 0:
             return
-        candidates = np.flatnonzero(scored.scores <= np.partition(scored.scores, n - 1)[n - 1])
+        highest = np.partition(scored.scores, n - 1)[n - 1]
+        if len(self._unusual) == self._n_unusual:
+            highest = min(highest, self._unusual[-1].score)
+        candidates = np.flatnonzero(scored.scores <= highest)
+        if not len(candidates):
+            return
         # Scores far from all training rows underflow to zero: rank those by their distance.
         contributions = scored.contributions(candidates)
         furthest = np.lexsort((-_distances(contributions), scored.scores[candidates]))[:n]

@@ -5,9 +5,9 @@ distances are sums of squared differences: :math:`|x|^2 + |c|^2 - 2 x \cdot c`, 
 digits that a relative error of 10⁻⁵ needs. On a GPU torch compiles the formula into one kernel, which stores none of
 the values of the kernel function.
 
-With many columns a matrix product is several times as fast, and the bandwidth is so wide that rows and centres lie
-within a few of it from their common origin. There :math:`e^{-|x|^2} \sum_j (c_j e^{-|x_j|^2}) e^{2 x \cdot x_j}` has
-the digits: nothing cancels.
+With many columns a matrix product is several times as fast, and with few, too, where nothing is compiled. It is used
+where rows and centres lie within a few bandwidths of their common origin. There
+:math:`e^{-|x|^2} \sum_j (c_j e^{-|x_j|^2}) e^{2 x \cdot x_j}` has the digits: nothing cancels.
 
 Rows are shifted and scaled in float64, whatever their type, as the compiled core does it: both then work on the same
 coordinates, and differ only by the rounding of sums and exponentials.
@@ -44,7 +44,8 @@ _INT32 = 2**31 - 1  # kernels are faster where indices fit
 # Values of the kernel function: so many take torch about as long as compiling the formula, some seconds.
 _MANY_VALUES = 1e11
 _PRODUCT_BYTES = 1 << 28  # of matrix products that are stored: smaller ones take longer to start than to compute
-_PRODUCT_COLUMNS = 20  # from so many on a matrix product is faster
+# From so many columns on a matrix product is faster than sums of squares: computed step by step, or compiled.
+_PRODUCT_COLUMNS, _COMPILED_PRODUCT_COLUMNS = 3, 20
 # Largest squared length of rows and centres for it: twice their product, 32 at most, has an error below 10⁻⁵.
 _PRODUCT_EXTENT = 16.0
 _FUSED_COLUMNS = 64  # of one compiled kernel: its length, and the time to compile it, grow with them
@@ -174,7 +175,8 @@ class ArrayExpansion:
     def _part_values(self, part: _Part, rows: Any, single: bool) -> Any:
         """The sums of one part, block by block."""
         points = self._scaled(part, rows, 1e18 if single else 1e150)
-        if not single or part.product is None:
+        least_columns = _COMPILED_PRODUCT_COLUMNS if self._is_compiled else _PRODUCT_COLUMNS
+        if not single or part.product is None or points.shape[1] < least_columns:
             return self._sums_of_squares(part, points, single)
         xp = self.place.xp
         squares = xp.sum(points * points, axis=1)

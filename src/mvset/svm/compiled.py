@@ -266,6 +266,7 @@ def fill_gram(columns, start, stop, gram):
 # ----------------------------------------------------------------------------------------------------------------------
 
 _BLOCK = 256  # points evaluated together: their coordinates, distances and sums stay in the first-level cache
+_GROUP = 64  # centres summed before they are added to the total: a sum of thousands in float32 would lose digits
 
 
 @kernel
@@ -279,18 +280,23 @@ def expansion(points, centres, weights, out):
     block = np.zeros((d, _BLOCK), points.dtype)
     values = np.empty(_BLOCK, points.dtype)
     sums = np.empty(_BLOCK, points.dtype)
+    total = np.empty(_BLOCK, points.dtype)
     for start in range(0, n, _BLOCK):
         size = min(_BLOCK, n - start)
         for f in range(d):
             for p in range(size):
                 block[f, p] = points[f, start + p]
-        sums[:] = 0.0
-        for j in range(centres.shape[0]):
-            kernel_row(centres[j], block, values)
+        total[:] = 0.0
+        for first in range(0, centres.shape[0], _GROUP):
+            sums[:] = 0.0
+            for j in range(first, min(first + _GROUP, centres.shape[0])):
+                kernel_row(centres[j], block, values)
+                for p in range(_BLOCK):
+                    sums[p] += weights[j] * values[p]
             for p in range(_BLOCK):
-                sums[p] += weights[j] * values[p]
+                total[p] += sums[p]
         for p in range(size):
-            out[start + p] = sums[p]
+            out[start + p] = total[p]
 
 
 @kernel
