@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.utils.validation import check_array, validate_data
 
-from mvset.array_namespace import Place
+from mvset.array_namespace import Place, place_of
 from mvset.exceptions import ColumnScaleWarning, ConstantColumnWarning, warn
 from mvset.wording import are, columns_named, counted
 
@@ -229,7 +229,9 @@ def candidate_sigmas(sigma: Any) -> NDArray[np.float64]:
 
 def checked_labels(labels: Any, n_rows: int, name: str) -> NDArray[Any]:
     """Labels of rows as text, one per row and none missing; whole numbers have no decimals, whatever their type."""
-    values = np.asarray(labels, dtype=object)  # of a list of text and NaN numpy would make text
+    place = place_of(labels)
+    # Of a list of text and NaN numpy would make text.
+    values = np.asarray(labels if place is None else place.host(labels), dtype=object)
     if values.shape != (n_rows,):
         raise ValueError(f"{name} has shape {values.shape}, and X has {n_rows} rows: give one label per row.")
     missing = [i for i, value in enumerate(values.tolist()) if is_missing(value)]

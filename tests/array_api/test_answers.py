@@ -113,6 +113,21 @@ def test_rows_judged_by_group(as_array):
     np.testing.assert_array_equal(host(model.level(as_array(rows), by=groups)) <= 0.95, labels == 1)
 
 
+def test_groups_are_arrays_too(as_array):
+    X, by = paper_mixture(2).sample(400, random_state=0), np.arange(400) % 2
+    parameters = {"sigma": 1.0, "splits": 3, "n_volume_points": 200, "random_state": 0}
+    model, twin = (MinimumVolumeSet(**parameters).fit(X, by=each) for each in (as_array(by), by))
+    assert model.sets_ == twin.sets_
+    np.testing.assert_array_equal(host(model.predict(as_array(X), by=as_array(by))), twin.predict(X, by=by))
+
+
+def test_drift_at_another_mass(small_model, as_array):
+    """Rows so near the offset of that mass that float32 would decide otherwise for some."""
+    rows = border_rows(small_model, 300, np.float32, mass=0.6)
+    drift, expected = (small_model.check_drift(each, mass=0.6) for each in (as_array(rows), rows))
+    assert drift.n_outside == expected.n_outside
+
+
 def test_a_constant_column_that_changes_is_outside(as_array):
     X = np.column_stack([paper_mixture(2).sample(200, random_state=0), np.full(200, 3.0)])
     with pytest.warns(UserWarning, match="constant"):

@@ -134,6 +134,13 @@ def test_fit_on_a_tensor():
     np.testing.assert_allclose(model.offset_, expected.offset_, rtol=2e-5)
 
 
+def test_groups_on_the_device():
+    X, by = paper_mixture(2).sample(400, random_state=0), np.arange(400) % 2
+    rows, groups = (torch.asarray(each, device="cuda") for each in (X, by))
+    model = MinimumVolumeSet(sigma=1.0, random_state=0).fit(rows, by=groups)
+    np.testing.assert_array_equal(model.predict(rows, by=groups).cpu().numpy(), model.predict(X, by=by))
+
+
 def test_batches_are_copied_and_judged_in_overlap(large_model):
     from mvset.device import gpu
     from mvset.svm.device_score import DeviceScore, scored_on

@@ -207,8 +207,11 @@ class InferenceEstimator(SetEstimator):
         """
         check_is_fitted(self, "sets_")
         counter = self.sets_.drift_counter(mass, false_alarm_rate, grouped=by is not None)
-        scores, place = self.score_samples(X), place_of(X)
-        counter.update(self.sets_.drift_scores(scores if place is None else place.host(scores), by))
+        if (place := place_of(X)) is None:
+            scores = self.score_samples(X)
+        else:
+            scores = place.host(self._answer(X, place, ArrayAnswers.scores, [] if mass is None else [mass], by))
+        counter.update(self.sets_.drift_scores(scores, by))
         return counter.report()
 
     def drift_monitor(

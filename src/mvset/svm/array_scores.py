@@ -38,7 +38,7 @@ _logger = logging.getLogger(__name__)
 SINGLE_ERROR, DOUBLE_ERROR = 1e-5, 1e-12
 # Where all exponents are large, float32 has too few digits for them; unless the CPU has rounded coordinates alike.
 _SMALL = 1e-6
-_WORKING_BYTES = 1 << 29  # beside rows and results
+_WORKING_BYTES = 3 << 27  # beside rows and results
 _STORED_BYTES = 1 << 26  # of them for values of the kernel function, where they are stored: a GPU's cache holds them
 _INT32 = 2**31 - 1  # kernels are faster where indices fit
 # Values of the kernel function: so many take torch about as long as compiling the formula, some seconds.
@@ -116,7 +116,7 @@ class ArrayExpansion:
     @property
     def chunk_rows(self) -> int:
         """How many rows to give at a time, in bounded memory."""
-        return max(1024, _WORKING_BYTES // (32 * self._n_columns))
+        return max(16, _WORKING_BYTES // (32 * self._n_columns))
 
     def __call__(self, rows: Any) -> Any:
         """Values at rows, as float64."""

@@ -20,7 +20,9 @@ PRECISIONS = ("double", "single", "mixed")
 # of the data.
 _EXTENT = 32.0  # of the centres, in bandwidths
 SMALL = 1e-20  # smaller values have exponents that float32 rounds too coarsely for a relative error of 1e-5
-_CHUNK = 1024  # rows per task: large enough to hide the cost of a task, a multiple of the kernel's block
+# Rows per task: large enough to hide the cost of a task, or, of few rows, small enough that all threads have some.
+# Both are multiples of the kernel's block.
+_CHUNK, _SMALL_CHUNK = 1024, 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,14 +95,15 @@ class KernelExpansion(ArrayValue):
         dtype = self.dtype
         scaled_centres = np.ascontiguousarray(scaled_columns(self.centres, self.origin, self.sigma, dtype).T)
         weights: NDArray[Any] = self.weights.astype(dtype)
+        size = _CHUNK if len(X) >= 16 * _CHUNK else _SMALL_CHUNK
 
         def values(start: int) -> NDArray[Any]:
-            points = scaled_columns(X[start : start + _CHUNK], self.origin, self.sigma, dtype)
+            points = scaled_columns(X[start : start + size], self.origin, self.sigma, dtype)
             out: NDArray[Any] = np.empty((*shape, points.shape[1]), dtype)
             kernel(points, scaled_centres, weights, out)
             return out
 
-        return run(values, range(0, len(X), _CHUNK))
+        return run(values, range(0, len(X), size))
 
 
 def fits_single(function: KernelExpansion, share: float = 1.0) -> bool:
