@@ -310,18 +310,7 @@ class BandwidthSearch:
         for candidate in self.candidates:
             if candidate.sigma not in self.scores:
                 self.scores[candidate.sigma] = candidate.function(self.sample.points, self.run)
-        self.curves = [
-            bandwidth_curve(
-                c.sigma,
-                c.report.training_mass,
-                self.masses,
-                c.offsets,
-                c.split_offsets,
-                self.sample,
-                self.scores[c.sigma],
-            )
-            for c in self.candidates
-        ]
+        self.curves = list(self.run(self._curve, self.candidates))
         self.choice = RULES[self.rule](self.curves, self.n_independent_splits, self.sample.method == "box")
         self.criterion = _QUANTITIES[self.rule]
         if len(self.candidates) == 1:
@@ -330,6 +319,18 @@ class BandwidthSearch:
             self.criterion = "middle"
         size = self.effective_sample_size
         self.reason = _REASONS[self.criterion].format(size=size, n_candidates=len(self.candidates))
+
+    def _curve(self, candidate: Candidate) -> BandwidthCurve:
+        """The mass-volume curve of a candidate on the sample."""
+        return bandwidth_curve(
+            candidate.sigma,
+            candidate.report.training_mass,
+            self.masses,
+            candidate.offsets,
+            candidate.split_offsets,
+            self.sample,
+            self.scores[candidate.sigma],
+        )
 
     @property
     def sample_is_too_small(self) -> bool:
@@ -408,6 +409,8 @@ def _scored(split: Split, n_rows: int) -> Split:
 
 def split_offsets(split_scores: Sequence[Array], masses: Array) -> Array:
     """Offsets of the masses that each split alone would give (rows)."""
+    if len({len(scores) for scores in split_scores}) == 1:  # mostly: sorted together
+        return offset_at(offsets_by_rank(split_scores), masses)
     return np.stack([offset_at(offsets_by_rank(scores)[0], masses) for scores in split_scores])
 
 

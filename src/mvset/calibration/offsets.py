@@ -53,13 +53,13 @@ def _least_masses(rank_masses: NDArray[np.float64]) -> NDArray[np.float64]:
 def offset_at(
     offsets: NDArray[np.float64], mass: ArrayLike, rank_masses: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    r"""Offset of the set of each mass, from the offsets by rank: :math:`P_{test}(f \ge \rho) \ge \beta`.
+    r"""Offset of the set of each mass, from the offsets by rank (last axis): :math:`P_{test}(f \ge \rho) \ge \beta`.
 
     Paper: Fig. 2, inner loop. Difference: its bisection stops anywhere in the interval of offsets that hold the same
     rows; an order statistic finds its middle.
     """
-    rank_masses = shares_held(len(offsets)) if rank_masses is None else rank_masses
-    return np.asarray(offsets[np.searchsorted(_least_masses(rank_masses), mass, side="right") - 1])
+    rank_masses = shares_held(offsets.shape[-1]) if rank_masses is None else rank_masses
+    return np.asarray(offsets[..., np.searchsorted(_least_masses(rank_masses), mass, side="right") - 1])
 
 
 def level_at(

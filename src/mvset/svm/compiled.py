@@ -365,22 +365,29 @@ def _full_row(source, i, buffer):
 
 @kernel
 def add_rows(source, rows, weights, out):
-    """out += Σ_s weights[s] K[rows[s]], four rows at a time to read and write `out` less often."""
+    """out += Σ_s weights[s] K[rows[s]], eight rows at a time to read and write `out` less often."""
     n = out.shape[0]
-    buffers = np.empty((4, n if source[1].shape[0] == 0 else 0), np.float32)
-    whole = rows.shape[0] - rows.shape[0] % 4
-    for s in range(0, whole, 4):
-        first = _full_row(source, rows[s], buffers[0])
-        second = _full_row(source, rows[s + 1], buffers[1])
-        third = _full_row(source, rows[s + 2], buffers[2])
-        fourth = _full_row(source, rows[s + 3], buffers[3])
-        a, b, c, d = weights[s], weights[s + 1], weights[s + 2], weights[s + 3]
+    buffers = np.empty((8, n if source[1].shape[0] == 0 else 0), np.float32)
+    whole = rows.shape[0] - rows.shape[0] % 8
+    for s in range(0, whole, 8):
+        r0 = _full_row(source, rows[s], buffers[0])
+        r1 = _full_row(source, rows[s + 1], buffers[1])
+        r2 = _full_row(source, rows[s + 2], buffers[2])
+        r3 = _full_row(source, rows[s + 3], buffers[3])
+        r4 = _full_row(source, rows[s + 4], buffers[4])
+        r5 = _full_row(source, rows[s + 5], buffers[5])
+        r6 = _full_row(source, rows[s + 6], buffers[6])
+        r7 = _full_row(source, rows[s + 7], buffers[7])
+        w0, w1, w2, w3 = weights[s], weights[s + 1], weights[s + 2], weights[s + 3]
+        w4, w5, w6, w7 = weights[s + 4], weights[s + 5], weights[s + 6], weights[s + 7]
         for p in range(n):
-            out[p] += (a * first[p] + b * second[p]) + (c * third[p] + d * fourth[p])
+            first = (w0 * r0[p] + w1 * r1[p]) + (w2 * r2[p] + w3 * r3[p])
+            second = (w4 * r4[p] + w5 * r5[p]) + (w6 * r6[p] + w7 * r7[p])
+            out[p] += first + second
     for s in range(whole, rows.shape[0]):
-        first = _full_row(source, rows[s], buffers[0])
+        r0 = _full_row(source, rows[s], buffers[0])
         for p in range(n):
-            out[p] += weights[s] * first[p]
+            out[p] += weights[s] * r0[p]
 
 
 # Inside a block. `up` is zero where a variable may grow and huge where it is at its upper bound; `down` is zero where
@@ -499,17 +506,31 @@ def _extremes(gradient, alpha, upper):
     smallest = _FAR
     largest = -_FAR
     for p in range(gradient.shape[0]):
-        if alpha[p] < upper[p]:
-            smallest = min(smallest, gradient[p])
-        if alpha[p] > 0.0:
-            largest = max(largest, gradient[p])
+        smallest = float_min(smallest, gradient[p] if alpha[p] < upper[p] else _FAR)
+        largest = float_max(largest, gradient[p] if alpha[p] > 0.0 else -_FAR)
     return smallest, largest
+
+
+@kernel
+def _count_violating(gradient, alpha, upper, extremes):
+    """Number of variables that may move towards the other end of the gap."""
+    smallest, largest = extremes
+    count = 0
+    for p in range(gradient.shape[0]):
+        grows = (alpha[p] < upper[p]) & (gradient[p] < largest)
+        shrinks = (alpha[p] > 0.0) & (gradient[p] > smallest)
+        count += grows | shrinks
+    return count
 
 
 @kernel
 def _take_smallest(keys, bound, quota, taken):
     """Mark the up to `quota` smallest keys below `bound`, ties in order."""
-    last = np.partition(keys, quota - 1)[quota - 1] if quota < keys.shape[0] else _FAR
+    below = 0
+    for p in range(keys.shape[0]):
+        below += keys[p] < bound
+    # Mostly all of them fit, and need not be sorted.
+    last = np.partition(keys, quota - 1)[quota - 1] if below > quota else _FAR
     limit = min(last, bound)
     for p in range(keys.shape[0]):
         if keys[p] < limit:
@@ -598,13 +619,15 @@ def solve(source, upper, alpha, gradient, room, tol, max_iter):
         least_gap = min(least_gap, gap)
         if idle > _PATIENCE and gap < _RESOLUTION * max(1.0, abs(largest)):
             return iterations, gap
-        chosen = _most_violating(gradient, alpha, upper, (smallest, largest), block_size)
-        q = chosen.shape[0]
-        if 2 * q > n and n <= MAX_BLOCK and source[1].shape[0] > 0:
-            # More than half of all variables: longer rows cost less than copying them.
+        extremes = (smallest, largest)
+        one_block = n <= MAX_BLOCK and source[1].shape[0] > 0
+        if one_block and 2 * _count_violating(gradient, alpha, upper, extremes) > n:
+            # Longer rows cost less than choosing and copying them.
             chosen = np.arange(n)
             rows, copied = source[1], source[2]
         else:
+            chosen = _most_violating(gradient, alpha, upper, extremes, block_size)
+            q = chosen.shape[0]
             # Packed closely: rows a whole page apart would compete for the same cache lines.
             rows, copied = room[: q * q].reshape(q, q), np.zeros(q, np.bool_)
         problem = _block_problem(gradient, alpha, upper, chosen, 0.5 * (smallest + largest))
