@@ -218,7 +218,7 @@ class BandwidthSearch:
                 gram = gaussian_gram(self.mapped, sigma, self.run, recycle=gram)
                 duals = solve_duals(gram, trains, solver, starts=duals, run=self.run)
             weights = split_weights(duals, equal=self.of_paper)
-            scores = held_out_scores(self.X, self.splits, duals, weights, sigma, run=self.run, precision="single")
+            scores = held_out_scores(self.X, self.splits, duals, weights, sigma, precision="single")
             by_split = split_offsets(scores, self.masses)
             function = aggregate(self.X, duals, weights, sigma, self.metrics, precision="single")
             self.candidates.append(
