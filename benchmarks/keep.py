@@ -1,12 +1,14 @@
 """Run a script of this folder, and keep the tables that it prints: those in the documents are compared with them.
 
-    python benchmarks/keep.py NAME [ARGUMENT ...]
+    python benchmarks/keep.py [--section SECTION] NAME [ARGUMENT ...]
 
-Writes results/NAME.csv, or results/NAME-1.csv and so on if there are several tables.
+Writes results/NAME.csv, or results/NAME-1.csv and so on if there are several tables. A script that takes hours can be
+kept in sections, as results/NAME-SECTION.csv.
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
 import re
 import subprocess
@@ -26,8 +28,13 @@ def tables(text: str) -> list[list[list[str]]]:
 
 
 def main() -> None:
-    name, *arguments = sys.argv[1:]
-    command = [sys.executable, str(FOLDER / f"{name}.py"), *arguments]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--section")
+    parser.add_argument("name")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+    options = parser.parse_args()
+    stem = "-".join(filter(None, (options.name, options.section)))
+    command = [sys.executable, str(FOLDER / f"{options.name}.py"), *options.arguments]
     lines = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -39,7 +46,7 @@ def main() -> None:
     found = tables("".join(lines))
     for i, table in enumerate(found, start=1):
         suffix = f"-{i}" if len(found) > 1 else ""
-        with (FOLDER / "results" / f"{name}{suffix}.csv").open("w", newline="", encoding="utf-8") as file:
+        with (FOLDER / "results" / f"{stem}{suffix}.csv").open("w", newline="", encoding="utf-8") as file:
             csv.writer(file, lineterminator="\n").writerows(table)
 
 

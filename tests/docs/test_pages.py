@@ -69,7 +69,7 @@ def test_mutants_are_those_of_the_csv():
 def kept_tables(name):
     """The tables that `benchmarks/keep.py` keeps of a script."""
     for path in sorted((ROOT / "benchmarks" / "results").glob(f"{name}*.csv")):
-        if path.stem == name or path.stem.removeprefix(f"{name}-").isdigit():
+        if path.stem == name or path.stem.startswith(f"{name}-"):
             with path.open(newline="", encoding="utf-8") as file:
                 yield list(csv.reader(file))
 
