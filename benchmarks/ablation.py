@@ -26,13 +26,14 @@ from sklearn.model_selection import ShuffleSplit
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from mvset import MinimumVolumeSet
 from mvset.calibration.splits import Split
-from mvset.datasets import paper_mixture, two_moons
+from mvset.datasets import paper_mixture
 from mvset.svm import compiled, dual
 from mvset.svm.gram import lazy_gram
 from mvset.volume import importance, proposal
 from mvset.volume.importance import ImportanceSampler
 from mvset.volume.measure import measure
 from shapes import Ball, Union, closed_form
+from text_table import print_head, print_row
 
 # 1. Splits, offsets and the condition on nu
 
@@ -74,21 +75,19 @@ def realised(seed, sigma, n_splits, patches):
 
 def splits_and_offsets() -> None:
     print("Mass on new rows by the rule of the paper, asked for 0.95, 100 samples of 500 rows")
+    print_head("", "mean", "standard deviation", "σ below 0.3")
     for title, sigma, n_splits, patches in (
-        ("sigma 0.8, 10 independent splits, upper end", 0.8, 10, ["independent", "upper end"]),
-        ("sigma 0.8, 50 independent splits, upper end", 0.8, 50, ["independent", "upper end"]),
-        ("sigma 0.8, 10 balanced splits, upper end", 0.8, 10, ["upper end"]),
-        ("sigma 0.8, 10 balanced splits, middle", 0.8, 10, []),
-        ("automatic sigma without the condition on nu", "auto", 10, ["no condition"]),
-        ("automatic sigma", "auto", 10, []),
+        ("σ = 0.8, 10 independent splits, upper end of the interval of offsets", 0.8, 10, ["independent", "upper end"]),
+        ("σ = 0.8, 50 independent splits, upper end", 0.8, 50, ["independent", "upper end"]),
+        ("σ = 0.8, 10 balanced splits, upper end", 0.8, 10, ["upper end"]),
+        ("σ = 0.8, 10 balanced splits, middle of the interval", 0.8, 10, []),
+        ("automatic σ, without the condition on ν", "auto", 10, ["no condition"]),
+        ("automatic σ", "auto", 10, []),
     ):
         runs = Parallel(n_jobs=-1)(delayed(realised)(seed, sigma, n_splits, patches) for seed in range(100))
         masses, sigmas = np.array(runs).T
-        print(
-            f"{title:<46} mean {masses.mean():.4f}, standard deviation {masses.std(ddof=1):.4f}, "
-            f"sigma below 0.3 in {np.sum(sigmas < 0.3)} of 100",
-            flush=True,
-        )
+        narrow = f"{np.sum(sigmas < 0.3)} of 100" if sigma == "auto" else ""
+        print_row(title, f"{masses.mean():.4f}", f"{masses.std(ddof=1):.4f}", narrow)
 
 
 # 2. The solver of the dual
@@ -151,25 +150,23 @@ def median_times(solvers, task, repetitions):
 
 
 def argmax() -> None:
-    print("\nSolves of the dual: seconds with the index in the low bits, and with an ordinary argmax in two passes")
+    print("\nSolves of the dual: time with an ordinary argmax in two passes, relative to the index in the low bits")
+    cases = [(d, sigma) for d, sigmas in ((2, (0.05, 0.2, 0.6, 2.0)), (10, (0.2, 0.9, 2.7))) for sigma in sigmas]
+    print_head("rows", *(f"d = {d}, σ = {sigma}" for d, sigma in cases))
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
         solvers = {"tagged": compiled.solve, "two passes": plain_solve(folder)}
-        for d, sigmas in ((2, (0.05, 0.2, 0.6, 2.0)), (10, (0.2, 0.9, 2.7))):
-            for n in (500, 1000, 2000, 5000):
+        for n in (500, 1000, 2000, 5000):
+            ratios = []
+            for d, sigma in cases:
                 X = rng.normal(size=(n, d))
-                ratios = []
-                for sigma in sigmas:
 
-                    def task(X=X, sigma=sigma):
-                        dual.solve_dual(lazy_gram(X, sigma), np.arange(len(X)), 0.4, 1e-3, -1)
+                def task(X=X, sigma=sigma):
+                    dual.solve_dual(lazy_gram(X, sigma), np.arange(len(X)), 0.4, 1e-3, -1)
 
-                    seconds = median_times(solvers, task, 5 if n == 5000 else 15)
-                    ratios.append(f"sigma {sigma}: {seconds['two passes'] / seconds['tagged']:.2f}")
-                print(f"{n} rows, {d} columns, time of two passes relative to tagged: " + ", ".join(ratios), flush=True)
-        X = two_moons(2000, 0.2, random_state=0)
-        seconds = median_times(solvers, lambda: MinimumVolumeSet(random_state=0).fit(X), 5)
-        print(f"Fit of two moons, 2000 rows: {seconds['tagged']:.2f} s; two passes {seconds['two passes']:.2f} s")
+                seconds = median_times(solvers, task, 5 if n == 5000 else 15)
+                ratios.append(f"{seconds['two passes'] / seconds['tagged']:.2f}")
+            print_row(n, *ratios)
 
 
 # 3. Importance sampling
@@ -218,7 +215,7 @@ def importance_sampling() -> None:
     print(
         f"\nImportance sampling, 5000 points, {len(SETS)} sets of known volume, {N_SEEDS} seeds, relative to 'as it is'"
     )
-    print(f"{'':<30} {'effective size':>15} {'worst set':>10} {'error':>6} {'rms z, larger set':>18} {'time':>5}")
+    print_head("", "ESS", "worst set", "error", "larger set", "time")
     # The switches take turns, so that all are timed under the same load.
     cases = [(name, d, seed, switch) for name, d in SETS for seed in range(N_SEEDS) for switch in SWITCHES]
     runs = Parallel(n_jobs=-1)(delayed(one_volume)(switch, name, d, seed) for name, d, seed, switch in cases)
@@ -229,10 +226,8 @@ def importance_sampling() -> None:
     seconds = np.median(table[..., 3], axis=1).sum(axis=0)
     for s, switch in enumerate(SWITCHES):
         size, error = sizes[:, s] / sizes[:, 0], errors[:, s] / errors[:, 0]
-        print(
-            f"{switch:<30} {np.exp(np.log(size).mean()):15.2f} {size.min():10.2f} {np.exp(np.log(error).mean()):6.2f} "
-            f"{z[s]:18.1f} {seconds[s] / seconds[0]:5.2f}"
-        )
+        means = (np.exp(np.log(size).mean()), size.min(), np.exp(np.log(error).mean()))
+        print_row(switch, *(f"{value:.2f}" for value in means), f"{z[s]:.1f}", f"{seconds[s] / seconds[0]:.2f}")
 
 
 def main() -> None:

@@ -24,6 +24,7 @@ from mvset.datasets import boston, paper_mixture, two_moons
 from mvset.svm.dual import solve_dual
 from mvset.svm.gram import gaussian_gram
 from mvset.volume.box import draw_box_sample
+from text_table import print_head, print_row
 
 TABLES = {
     "two moons": (two_moons(2000, random_state=0), np.linspace(0.01, 0.5, 30), 5),
@@ -35,7 +36,8 @@ TABLES = {
 }
 
 
-def areas(name, X, sigmas, n_splits):
+def areas(X, sigmas, n_splits):
+    """Largest difference of the areas of the bandwidths, relative to those of the loop in scikit-learn."""
     rng = np.random.RandomState(0)
     splits, sample = random_splits(len(X), n_splits, 0.2, rng), draw_box_sample(X, 10_000, rng)
     masses, volume = mass_grid(0.95, 0.04, 10), np.exp(sample.log_weights).sum()
@@ -45,7 +47,7 @@ def areas(name, X, sigmas, n_splits):
     settings = {"calibration": "paper", "volume_method": "box", "n_jobs": -1, "random_state": 0}
     model = MinimumVolumeSet(sigma=sigmas, splits=n_splits, **settings).fit(X)
     difference = [abs(curve.area / area - 1) for curve, (_, area) in zip(model.curves_, theirs, strict=True)]
-    print(f"area, {name}: differs by {100 * max(difference):.4f} % at most over {len(sigmas)} bandwidths", flush=True)
+    return f"{100 * max(difference):.4f} %"
 
 
 def excess(X, sigma, nu):
@@ -69,18 +71,15 @@ def moons(data_seed, seed):
 
 def main() -> None:
     warnings.simplefilter("ignore")
+    print_head("table", "bandwidths", "largest difference of areas", "objective over LIBSVM's, at most")
+    settings = [(sigma, nu) for sigma in np.geomspace(0.01, 10, 13) for nu in (0.01, 0.05, 0.2, 0.4, 0.8)]
     for name, (X, sigmas, n_splits) in TABLES.items():
-        areas(name, X, sigmas, n_splits)
-    worst = {
-        name: np.max(
-            [excess(X, sigma, nu) for sigma in np.geomspace(0.01, 10, 13) for nu in (0.01, 0.05, 0.2, 0.4, 0.8)]
-        )
-        for name, (X, _, _) in TABLES.items()
-    }
-    print("dual objective over LIBSVM's, at worst:", ", ".join(f"{name} {value:+.1e}" for name, value in worst.items()))
-    runs = [moons(data_seed, seed) for data_seed in range(6) for seed in range(3)]
-    print("two moons, sigma chosen, sigma of the least area, mass on the rows:")
-    print(", ".join(f"{sigma:.3f} {least:.3f} {mass:.4f}" for sigma, least, mass in sorted(runs)))
+        worst = np.max([excess(X, sigma, nu) for sigma, nu in settings])
+        print_row(name, len(sigmas), areas(X, sigmas, n_splits), f"{worst:+.1e}")
+    runs = np.array([moons(data_seed, seed) for data_seed in range(6) for seed in range(3)])
+    print_head("two moons, 18 fits", "least", "greatest")
+    for name, values in zip(("σ chosen", "σ of the least area", "mass of the training rows"), runs.T, strict=True):
+        print_row(name, f"{values.min():.2f}", f"{values.max():.2f}")
 
 
 if __name__ == "__main__":

@@ -3,11 +3,12 @@
 Mixture of the paper, 500 rows, 50 samples. The truth is known: the symmetric difference to the true set of mass 0.95,
 in units of its volume, for every bandwidth of the automatic grid; the oracle takes the least.
 
-    python benchmarks/bandwidth_choice.py
+    python benchmarks/bandwidth_choice.py [cost] [quality]
 """
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
 from unittest import mock
@@ -21,6 +22,7 @@ from mvset.bandwidth.search import BandwidthSearch
 from mvset.datasets import paper_mixture
 from mvset.volume.importance import ImportanceSampler
 from mvset.volume.measure import measure
+from text_table import print_head, print_row
 
 N_ROWS = 500
 N_SAMPLES = 50
@@ -101,24 +103,33 @@ def choices(d, seed):
 def quality(run):
     print(f"\nSymmetric difference over the true volume, mean of {N_SAMPLES} samples of {N_ROWS} rows")
     print("(difference to auto ± its standard error); share within one grid step of the oracle's bandwidth")
-    for d in (2, 4, 8, 15, 20):
+    dimensions = (2, 4, 8, 15, 20)
+    cells = {}
+    for d in dimensions:
         runs = run(delayed(choices)(d, seed) for seed in range(N_SAMPLES))
-        print(f"\nd = {d}")
         auto = np.array([results["auto"][0] for results in runs])
         for name in runs[0]:
             value, steps = np.array([results[name] for results in runs]).T
             paired = value - auto
             error = paired.std(ddof=1) / np.sqrt(N_SAMPLES)
-            near = np.mean(np.abs(steps) < 1.01)
-            print(f"  {name:<24} {value.mean():8.3f}  ({paired.mean():+.3f} ± {error:.3f})  {near:5.0%}", flush=True)
+            text = f"{value.mean():.3f}"
+            if name not in ("oracle", "auto"):
+                text += f" ({paired.mean():+.3f} ± {error:.3f})"
+            if name != "oracle":
+                text += f", {100 * np.mean(np.abs(steps) < 1.01):.0f} %"
+            cells[name, d] = text
+    print_head("", *(f"d = {d}" for d in dimensions))
+    for name in dict.fromkeys(name for name, _ in cells):
+        print_row(name, *(cells.get((name, d), "") for d in dimensions))
 
 
 def cost():
     print("\nTime of a whole fit at d = 20 with 10 000 points, one thread, median of 9")
+    print_head("rows", "bandwidths", "box", "auto", "ratio")
     warnings.simplefilter("ignore")
     for n in (500, 1000, 2000):
         X = paper_mixture(20).sample(n, random_state=0)
-        for title, sigma in (("8 given bandwidths", np.geomspace(2, 12, 8)), ("automatic grid", "auto")):
+        for title, sigma in (("8 given", np.geomspace(2, 12, 8)), ("automatic", "auto")):
             times = {"box": [], "auto": []}
             counts = {}
             for _ in range(10):
@@ -128,17 +139,18 @@ def cost():
                     spent.append(time.perf_counter() - began)
                     counts[method] = len(model.curves_)
             box, auto = (float(np.median(times[method][1:])) for method in ("box", "auto"))
-            print(
-                f"  n = {n}, {title}: box {1000 * box:.0f} ms ({counts['box']} bandwidths), auto {1000 * auto:.0f} ms "
-                f"({counts['auto']}), ratio {auto / box:.2f}",
-                flush=True,
-            )
+            if title == "automatic":
+                title += f": {counts['box']} with the box, {counts['auto']} with auto"
+            print_row(n, title, f"{1000 * box:.0f} ms", f"{1000 * auto:.0f} ms", f"{auto / box:.2f}")
 
 
 def main() -> None:
-    cost()
-    with Parallel(n_jobs=-1) as run:
-        quality(run)
+    sections = sys.argv[1:] or ["cost", "quality"]
+    if "cost" in sections:
+        cost()
+    if "quality" in sections:
+        with Parallel(n_jobs=-1) as run:
+            quality(run)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from mvset.calibration.dependence import order_effects
 from mvset.inference.drift import CountedScores, DriftCounter, EffectiveSizes
 from mvset.inference.onset import find_onset
 from mvset.summaries.timeline import level_bins
+from text_table import print_head, print_row
 
 MASS = 0.95
 
@@ -48,6 +49,13 @@ class Case:
     shift: float
     lasts: int | None = None
     takes: int = 0
+
+    @property
+    def kind(self):
+        """What the change does after it has begun."""
+        if self.lasts is not None:
+            return f"ends after {self.lasts} rows"
+        return f"takes {self.takes} rows" if self.takes else "lasts"
 
     def shifts(self):
         """The shift of every row."""
@@ -81,20 +89,21 @@ def one(rng, case, n_calibration):
 
 
 def print_case(case, n_tables, n_calibration):
-    """One line of the table."""
+    """One row of the table, if drift was found often enough to tell."""
     rng = np.random.default_rng(0)
     tables = [one(rng, case, n_calibration) for _ in range(n_tables)]
     found = np.array([each for each in tables if each is not None])
-    line = f"{case.n:<6} {case.change:<7} {case.lasts or 'on':<6} {case.takes or '':<6} {case.per_block:<11} "
-    line += f"{case.correlation:<12} {case.shift:<6} {len(found) / len(tables):<12.0%} "
-    if len(found) >= 20:
-        first, low, high, end = found.T
-        covered = np.mean((low <= case.change) & (case.change <= high))
-        line += f"{covered:<9.1%} {np.median(np.abs(first - case.change)):<13.0f} {np.median(high - low):<13.0f} "
-        line += f"{np.mean(~np.isnan(end)):.0%}"
-        if case.lasts and (~np.isnan(end)).any():
-            line += f", off by {np.nanmedian(np.abs(end - case.change - case.lasts)):.0f}"
-    print(line, flush=True)
+    if len(found) < 20:
+        return
+    first, low, high, end = found.T
+    covered = np.mean((low <= case.change) & (case.change <= high))
+    ended = f"{np.mean(~np.isnan(end)):.0%}"
+    if case.lasts and (~np.isnan(end)).any():
+        ended += f", off by {np.nanmedian(np.abs(end - case.change - case.lasts)):.0f}"
+    print_row(
+        case.n, case.change, case.kind, case.correlation, case.shift, f"{len(found) / len(tables):.0%}",
+        f"{covered:.1%}", f"{np.median(np.abs(first - case.change)):.0f}", f"{np.median(high - low):.0f}", ended,
+    )  # fmt: skip
 
 
 def main():
@@ -104,9 +113,8 @@ def main():
     parser.add_argument("--quick", action="store_true", help="only changes that end, or take their time")
     arguments = parser.parse_args()
     print(f"{arguments.tables} tables each, {arguments.calibration_rows} calibration rows")
-    print("rows   change  lasts  takes  rows/block  correlation  shift  ", end="")
-    print("drift found  coverage  median error  median width  ended")
-    plain = [] if arguments.quick else [(1000, 600, 1), (1000, 0, 1), (1000, 950, 1), (20_000, 12_003, 8)]
+    print_head("rows", "change", "and", "ρ", "shift", "drift found", "coverage", "error", "width", "said to have ended")
+    plain = [] if arguments.quick else [(1000, 600, 1), (1000, 0, 1), (20_000, 12_003, 8)]
     cases = [
         *(
             Case(*where, correlation, shift)

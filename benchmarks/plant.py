@@ -18,6 +18,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 import plant
+from text_table import print_head, print_row
 
 MVSET = str(Path(sys.executable).parent / "mvset")
 N_TRAIN, N_DAY, FAULT = 10_080, 1440, 900
@@ -57,14 +58,15 @@ def main():
             first = faulty["columns"][0]["name"] == "vibration"
             found.append((calm["share_outside"], calm["drifted"], faulty["drifted"], covered, error, width, first))
     calm, false_drift, drift, covered, error, width, first = np.array(found, float).T
-    print(f"{arguments.seeds} plants; 5 % of the minutes of a calm day should be outside")
-    print(f"outside on a calm day  {calm.mean():.2%} (standard deviation over days {calm.std(ddof=1):.2%})")
-    print(f"drift seen             calm {false_drift.mean():.0%}, faulty {drift.mean():.0%}")
-    print(
-        f"onset                  in its interval {covered.mean():.0%}, median error {np.nanmedian(error):.0f} minutes, "
-    )
-    print(f"                       median width {np.nanmedian(width):.0f} minutes")
-    print(f"vibration first        {first.mean():.0%}")
+    print_head(f"{arguments.seeds} plants", "found")
+    outside = f"{100 * calm.mean():.2f} %, standard deviation over days {100 * calm.std(ddof=1):.2f} %"
+    print_row("minutes outside on a calm day, asked for 5 %", outside)
+    print_row("drift found on a calm day", f"{100 * false_drift.mean():.0f} %")
+    print_row("drift found on a faulty day", f"{100 * drift.mean():.0f} %")
+    print_row("minute of the fault in the interval of the onset", f"{100 * covered.mean():.0f} %")
+    print_row("median error of the onset", f"{np.nanmedian(error):.0f} minutes")
+    print_row("median width of the interval", f"{np.nanmedian(width):.0f} minutes")
+    print_row("vibration explains most rows outside", f"{100 * first.mean():.0f} %")
 
 
 if __name__ == "__main__":

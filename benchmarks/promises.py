@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from mvset import MinimumVolumeSet
 from mvset.datasets import paper_mixture
 from simulations import ALARM_RATE, DISTRIBUTIONS, MASSES, N_FRESH, SERIES, SIZES, broken_guarantees, simulate
+from text_table import print_head, print_row
 
 BIAS = {60: 0.012, 200: 0.005, 500: 0.005, 1000: 0.005, 2000: 0.01}
 SPREAD, COVERAGE = 1.1, 0.93
@@ -34,10 +35,6 @@ def spread(masses, mass, n):
     """Standard deviation of the true mass over draws, relative to that of a share of n rows; Monte Carlo removed."""
     limit = mass * (1 - mass)
     return np.sqrt(max(0.0, masses.var(ddof=1) - limit / N_FRESH) / (limit / n))
-
-
-def print_head(*names):
-    print(f"\n| {' | '.join(names)} |\n|{' --- |' * len(names)}", flush=True)
 
 
 def independent(n_draws, sizes):
@@ -58,7 +55,7 @@ def independent(n_draws, sizes):
                 f"{found['power'].mean():.2f}",
                 *(bold(f"{found[key].mean():.3f}", found[key].mean() > ALARM_RATE) for key in ("drift", "monitor")),
             ]  # fmt: skip
-            print(f"| {name} | {n} | {' | '.join(cells)} |", flush=True)
+            print_row(name, n, *cells)
 
 
 def guarantees(n_draws, sizes):
@@ -76,7 +73,7 @@ def guarantees(n_draws, sizes):
                 *(f"{conformal[key].mean():.3f}" for key in ("band", "p", "fdp", "drift", "monitor")),
                 "; ".join(broken) or "none",
             ]
-            print(f"| {name} | {n} | {' | '.join(cells)} |", flush=True)
+            print_row(name, n, *cells)
 
 
 def series(n_draws, sizes, n=2000):
@@ -92,7 +89,7 @@ def series(n_draws, sizes, n=2000):
                 *(bold(f"{found[k].mean():.3f}", found[k].mean() > 2 * ALARM_RATE) for k in ("drift", "monitor")),
                 f"{found['warned'].mean():.2f}",
             ]
-            print(f"| {name} | {'yes' if time_order else 'no'} | {' | '.join(cells)} |", flush=True)
+            print_row(name, "yes" if time_order else "no", *cells)
 
 
 def _drift_found(shift, mode, seed):
@@ -112,7 +109,7 @@ def power(n_draws, sizes):
             np.mean(Parallel(-1)(delayed(_drift_found)(shift * deviation, mode, seed) for seed in range(n_draws)))
             for mode in ("split", "conformal")
         ]
-        print(f"| {shift} | {found[0]:.2f} | {found[1]:.2f} |", flush=True)
+        print_row(shift, *(f"{share:.2f}" for share in found))
 
 
 def _volumes(n, seed):
@@ -132,7 +129,7 @@ def price(n_draws, sizes):
         ratios = found[:, 1:, 0] / found[:, :1, 0]
         cells = [f"{r.mean():.3f} ± {1.96 * r.std(ddof=1) / np.sqrt(len(r)):.3f}" for r in ratios.T]
         masses = [f"{mass.mean():.3f}" for mass in found[:, :, 1].T]
-        print(f"| {n} | {' | '.join([*cells, *masses])} |", flush=True)
+        print_row(n, *cells, *masses)
 
 
 SECTIONS = {each.__name__: each for each in (independent, guarantees, series, power, price)}

@@ -20,6 +20,7 @@ from mvset.volume.importance import ImportanceSampler
 from mvset.volume.measure import measure
 from mvset.volume.sampler import SUFFICIENT, VolumeSampler
 from shapes import Ball, closed_form
+from text_table import print_head, print_row
 
 SHAPES = ("ball", "box", "box of a Gaussian", "ellipsoid", "needle", "two components")
 N_POINTS = 20_000
@@ -31,25 +32,24 @@ def one_volume(name, d, seed):
     volume = measure(sample, body.contains(sample.points)[:, np.newaxis]).estimate(0)
     error = volume.log_value - body.log_volume
     covered = abs(1.0 - np.exp(-error)) <= 1.96 * volume.standard_error / volume.value
-    return error, volume.standard_error / volume.value, covered, volume.effective_sample_size
+    return error, covered, volume.effective_sample_size
 
 
 def closed_forms(run):
-    print(f"Importance sampling, {N_POINTS} points, rows: 500. Log-volume errors over 20 seeds; coverage over 60.")
-    print(f"{'set':<18} {'d':>3} {'bias':>8} {'worst of 20':>12} {'std. error':>11} {'covered':>8} {'effective':>10}")
-    coverage = {}
-    for d in (2, 4, 8, 20, 30, 50):
-        for name in SHAPES:
+    print(f"Importance sampling, {N_POINTS} points, 500 rows: the largest error of the log volume over 20 seeds, and")
+    print("in brackets the effective sample size in thousands; coverage over 60 seeds of each.")
+    dimensions = (2, 4, 8, 20, 30, 50)
+    print_head("", *(f"d = {d}" for d in dimensions))
+    coverage = {d: [] for d in dimensions}
+    for name in SHAPES:
+        cells = []
+        for d in dimensions:
             runs = np.array(run(delayed(one_volume)(name, d, seed) for seed in range(60)))
-            error, reported, covered, effective = runs.T
-            coverage.setdefault(d, []).append(covered.mean())
-            print(
-                f"{name:<18} {d:3d} {error.mean():+8.4f} {np.abs(error[:20]).max():12.4f} {reported.mean():11.4f} "
-                f"{covered.mean():8.3f} {effective.mean():10.0f}",
-                flush=True,
-            )
-    for d, shares in coverage.items():
-        print(f"coverage at d = {d}, all sets: {np.mean(shares):.3f}")
+            error, covered, effective = runs.T
+            coverage[d].append(covered.mean())
+            cells.append(f"{np.abs(error[:20]).max():.3f} ({effective.mean() / 1000:.1f})")
+        print_row(name, *cells)
+    print_row("± 1.96 standard errors cover", *(f"{100 * np.mean(shares):.1f} %" for shares in coverage.values()))
 
 
 def box_errors(d, seed):
@@ -63,12 +63,18 @@ def box_errors(d, seed):
 
 
 def sobol(run):
-    print("\nThe ball in its cube: root mean square error of the volume over 400 seeds, in percent")
-    for d in (2, 3, 4, 6, 8):
+    print("\nThe ball in its cube: root mean square error of the volume over 400 seeds")
+    dimensions = (2, 3, 4, 6, 8)
+    columns = []
+    for d in dimensions:
         even, random, covered = np.array(run(delayed(box_errors)(d, seed) for seed in range(400))).T
         rms = [100 * np.sqrt(np.mean(e**2)) for e in (even, random)]
         ratio = rms[1] / rms[0]
-        print(f"d = {d}: Sobol {rms[0]:.3f}, random {rms[1]:.3f}, ratio {ratio:.1f}; covered {covered.mean():.3f}")
+        columns.append((f"{rms[0]:.3f} %", f"{rms[1]:.3f} %", f"{ratio:.1f}", f"{100 * covered.mean():.1f} %"))
+    print_head("", *(f"d = {d}" for d in dimensions))
+    names = ("Sobol", "random", "ratio", "± 1.96 standard errors cover")
+    for name, cells in zip(names, zip(*columns, strict=True), strict=True):
+        print_row(name, *cells)
 
 
 def hard_rows(kind, d):
@@ -85,27 +91,26 @@ def hard_volume(X, model, seed):
 
     sample = VolumeSampler("auto", X, 10_000, np.random.RandomState(seed)).draw(inside)
     volume = measure(sample, inside(sample.points)[:, np.newaxis]).estimate(0)
-    return volume.value, volume.standard_error, volume.effective_sample_size, len(sample.points)
+    return volume.value, volume.standard_error, volume.effective_sample_size
 
 
 def hard_sets(run):
     print("\nKernel sets of hard rows, volume 'auto', 100 seeds: is the spread over draws what the error bars say?")
+    print_head("rows", "d", "spread", "reported", "covered by ± 1.96", "effective size", "warnings")
     for kind in ("condition 10 000", "folded moons"):
         for d in (6, 10, 20):
             X = hard_rows(kind, d)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model = MinimumVolumeSet(random_state=0).fit(X)
-            value, error, size, n_points = np.array(run(delayed(hard_volume)(X, model, seed) for seed in range(100))).T
+            value, error, size = np.array(run(delayed(hard_volume)(X, model, seed) for seed in range(100))).T
             best = np.average(value, weights=size)
             covered = np.abs(value - best) <= 1.96 * error
-            print(
-                f"{kind}, d = {d}: spread {100 * value.std(ddof=1) / best:.1f} %, reported "
-                f"{100 * np.sqrt(np.mean(error**2)) / best:.1f} %, covered {covered.mean():.2f}; effective size "
-                f"{size.min():.0f} to {size.max():.0f} of {n_points.mean():.0f} points, below {SUFFICIENT} (a warning) "
-                f"in {np.mean(size < SUFFICIENT):.0%}; of the others covered {covered[size >= SUFFICIENT].mean():.2f}",
-                flush=True,
-            )
+            print_row(
+                kind, d, f"{100 * value.std(ddof=1) / best:.1f} %", f"{100 * np.sqrt(np.mean(error**2)) / best:.1f} %",
+                f"{100 * covered.mean():.0f} %", f"{size.min():.0f} to {size.max():.0f}",
+                f"{100 * np.mean(size < SUFFICIENT):.0f} %",
+            )  # fmt: skip
 
 
 def main() -> None:
