@@ -1,82 +1,66 @@
-"""`mvset score` on a Parquet file of ten million rows: peak memory, and its rate beside scikit-learn's.
+"""How long `mvset score` takes for each row of a large Parquet file, with results written and without.
 
-scikit-learn only scores, rows that are in memory already, with a one-class SVM of as many support vectors; the command
-reads, scores, explains every row, tests for drift and writes the results. About ten minutes on two cores.
+The paper's mixture in ten columns, the model of a million rows. Files of two sizes, each scored three times: the time
+of a further row is that of their difference, without what it takes to start. All cores.
+
+    python benchmarks/score_table.py [--rows N N]
 """
 
 from __future__ import annotations
 
 import argparse
-import resource
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from sklearn.svm import OneClassSVM
 
-import mvset
 from mvset.datasets import paper_mixture
+from text_table import print_head, print_row
 
 COMMAND = str(Path(sys.executable).parent / "mvset")
-N_COLUMNS, CHUNK = 8, 500_000
+N_COLUMNS, CHUNK, N_REPEATS = 10, 500_000, 3
 
 
 def write_rows(path, n_rows):
-    mixture, written = paper_mixture(N_COLUMNS), 0
+    mixture = paper_mixture(N_COLUMNS)
     schema = pa.schema([(f"x{j}", pa.float64()) for j in range(N_COLUMNS)])
     with pq.ParquetWriter(path, schema) as writer:
-        while written < n_rows:
-            X = mixture.sample(min(CHUNK, n_rows - written), random_state=written + 1)
+        for start in range(0, n_rows, CHUNK):
+            X = mixture.sample(min(CHUNK, n_rows - start), random_state=start + 1)
             writer.write_table(pa.Table.from_arrays(list(X.T), schema=schema))
-            written += len(X)
 
 
-def peak_and_time(*command):
+def seconds(*command):
     began = time.perf_counter()
-    done = subprocess.run([COMMAND, *map(str, command)], check=True, capture_output=True, text=True)
-    spent = time.perf_counter() - began
-    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024, spent, done.stdout
-
-
-def scikit_learns_rate(n_support_vectors):
-    X = paper_mixture(N_COLUMNS).sample(n_support_vectors, random_state=0)
-    model = OneClassSVM(nu=0.999, gamma=0.1).fit(X)  # this nu makes every row a support vector
-    rows = paper_mixture(N_COLUMNS).sample(20_000, random_state=1)
-    began = time.perf_counter()
-    model.score_samples(rows)
-    return len(model.support_vectors_), len(rows) / (time.perf_counter() - began)
+    subprocess.run([COMMAND, *map(str, command)], check=True, capture_output=True)
+    return time.perf_counter() - began
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--fit-rows", type=int, default=5000)
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        table, model, out = (Path(folder) / name for name in ("rows.parquet", "model.mvset", "scores.parquet"))
-        small = Path(folder) / "small.parquet"
-        write_rows(small, arguments.fit_rows)
-        peak_and_time("fit", small, "--out", model)
-        write_rows(table, arguments.rows)
-        # The peak is that of all commands so far: of a fit to few rows first, so that it is the scoring that counts.
-        peak, spent, said = peak_and_time("score", model, table, "--out", out)
-        n_support_vectors = len(mvset.load(model)[-1].support_vectors_)
-        n_theirs, their_rate = scikit_learns_rate(n_support_vectors)
-        size = table.stat().st_size / 2**20
-        n_written = pq.ParquetFile(out).metadata.num_rows
-    assert n_written == arguments.rows
-    ours = arguments.rows / spent
-    print(
-        f"{arguments.rows:,} rows, {N_COLUMNS} columns, {size:.0f} MiB of Parquet; {n_support_vectors} support vectors"
-    )
-    print(f"mvset score: {spent:.0f} s, {ours:,.0f} rows/s, peak memory {peak:.0f} MiB")
-    print(f"scikit-learn score_samples, {n_theirs} support vectors: {their_rate:,.0f} rows/s")
-    print(f"ratio {ours / their_rate:.1f}")
-    print(said.splitlines()[-1])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, nargs=2, default=(1_000_000, 3_000_000))
+    small, large = parser.parse_args().rows
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        files = {n: folder / f"{n}.parquet" for n in (small, large)}
+        for n, path in files.items():
+            write_rows(path, n)
+        model, out = folder / "model.mvset", folder / "scores.parquet"
+        seconds("fit", files[small], "--out", model)
+        ways = {"mvset score": (), "with results written": ("--out", out)}
+        print_head("rows", *(f"{way}, s" for way in ways))
+        spent = {}
+        for n, path in files.items():
+            runs = np.array([[seconds("score", model, path, *way) for way in ways.values()] for _ in range(N_REPEATS)])
+            spent[n] = np.median(runs, axis=0)
+            print_row(n, *(f"{value:.1f}" for value in spent[n]))
+        each = 1e6 * (spent[large] - spent[small]) / (large - small)
+        print_row("a further row, µs", *(f"{value:.1f}" for value in each))
 
 
 if __name__ == "__main__":
