@@ -37,6 +37,7 @@ for line, (mass, shade) in enumerate(zip(MASSES, reversed(SHADES), strict=True))
     text = f"{mass:.0%} of new rows" if line == 0 else f"{mass:.0%}"
     left.text(2.33, 1.66 - 0.19 * line, text, va="center", color=palette.HIGHLIGHT if bold else palette.INK)
 left.set(xlim=x[[0, -1]], ylim=y[[0, -1]], aspect="equal")
+left.set_anchor("N")  # titles on one line
 left.axis("off")
 left.set_title("The smallest sets that hold 80 to 99 %, from one fit")
 
