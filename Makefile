@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo docs test test-all test-gpu test-oldest fuzz faults mutants audit lint bench wheel reproduce clean
+.PHONY: demo docs test suite test-all test-gpu test-oldest fuzz faults mutants audit lint bench wheel reproduce clean
 
 # The environment is made once and again when the requirements change.
 .venv/.ready: pyproject.toml
@@ -27,14 +27,17 @@ lint: .venv/.ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/prose.py
+
+test: lint suite
 
 # One worker more than cores, because some tests wait for processes; threads of the linear algebra beside them would only
 # wait for each other.
-test: export OMP_NUM_THREADS := 1
-test: export OPENBLAS_NUM_THREADS := 1
+suite: export OMP_NUM_THREADS := 1
+suite: export OPENBLAS_NUM_THREADS := 1
 # Tests start many processes: each would compile the library where this is set.
-test: export PYTHONDONTWRITEBYTECODE :=
-test: lint
+suite: export PYTHONDONTWRITEBYTECODE :=
+suite: .venv/.ready
 	$(BIN)/python -m pytest -n $$(($$($(BIN)/python -c "import os; print(os.cpu_count())") + 1)) --dist loadfile
 
 # Lists the paper's experiments; `make reproduce ARGS=--all` runs them, ARGS='--all --quick' in two minutes.
@@ -47,7 +50,7 @@ test-all: test
 
 # On a machine with a GPU, and torch in the environment: `make test-gpu BIN=/path/of/another/bin`.
 test-gpu:
-	$(BIN)/python -m pytest -m gpu tests/array_api $(ARGS)
+	$(BIN)/python -m pytest -m gpu tests/devices $(ARGS)
 
 # Files of others, damaged in thousands of ways: `make fuzz ARGS='--cases 20000 --seed 7'`.
 fuzz: .venv/.ready

@@ -6,7 +6,7 @@ used for the AUROC only. Published figures resample tables of fewer than 1000 ro
 that copies of training rows come into the test: such tables are run both ways, "as it is" and "resampled".
 
 `--published FILE` adds the figures of a table with a column Dataset and one for each detector, AUROC × 100. The mass is
-the share of normal test rows inside, asked for 0.95. "mvset, standard" leaves out the choice of the metric; "mvset,
+the share of normal test rows inside, asked for 0.95. "mvset, standard" leaves out the choice of the scaling; "mvset,
 gamma scale" also the choice of the bandwidth: it has that of scikit-learn's `gamma="scale"`.
 
     python benchmarks/adbench.py FOLDER [--published FILE] [--seeds N] [--quick]
@@ -48,9 +48,9 @@ class NearestNeighbour(NearestNeighbors):
 
 METHODS = {
     OURS: lambda X, seed: MinimumVolumeSet(random_state=seed),
-    STANDARD: lambda X, seed: MinimumVolumeSet(metric="standard", random_state=seed),
+    STANDARD: lambda X, seed: MinimumVolumeSet(scaling="standard", random_state=seed),
     SCALE: lambda X, seed: MinimumVolumeSet(
-        metric="standard", sigma=float(np.sqrt(X.shape[1] * X.var() / 2)), random_state=seed
+        scaling="standard", sigma=float(np.sqrt(X.shape[1] * X.var() / 2)), random_state=seed
     ),
     "kNN": lambda X, seed: NearestNeighbour(n_neighbors=5),
     "LOF": lambda X, seed: LocalOutlierFactor(novelty=True),

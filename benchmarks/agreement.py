@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import warnings
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -20,8 +21,9 @@ import reference
 from mvset import MinimumVolumeSet
 from mvset.bandwidth.curves import mass_grid
 from mvset.calibration.splits import random_splits
-from mvset.datasets import boston, paper_mixture, two_moons
-from mvset.svm.dual import solve_dual
+from mvset.paper import CalibratedOneClassSVM
+from mvset.paper.datasets import boston, paper_mixture, two_moons
+from mvset.svm.dual import Solver, solve_dual
 from mvset.svm.gram import gaussian_gram
 from mvset.volume.box import draw_box_sample
 from text_table import print_head, print_row
@@ -40,12 +42,12 @@ def areas(X, sigmas, n_splits):
     """Largest difference of the areas of the bandwidths, relative to those of the loop in scikit-learn."""
     rng = np.random.RandomState(0)
     splits, sample = random_splits(len(X), n_splits, 0.2, rng), draw_box_sample(X, 10_000, rng)
-    masses, volume = mass_grid(0.95, 0.04, 10), np.exp(sample.log_weights).sum()
+    masses, volume = mass_grid(0.95), np.exp(sample.log_weights).sum()
     theirs = Parallel(n_jobs=-1)(
         delayed(reference.fit)(X, splits, sigma, masses, sample.points, volume) for sigma in sigmas
     )
-    settings = {"calibration": "paper", "volume_method": "box", "n_jobs": -1, "random_state": 0}
-    model = MinimumVolumeSet(sigma=sigmas, splits=n_splits, **settings).fit(X)
+    with mock.patch("mvset.paper.calibrated_one_class_svm._BOX_COLUMNS", X.shape[1]):  # the same points in all columns
+        model = CalibratedOneClassSVM(sigmas=sigmas, n_splits=n_splits, n_jobs=-1, random_state=0).fit(X)
     difference = [abs(curve.area / area - 1) for curve, (_, area) in zip(model.curves_, theirs, strict=True)]
     return f"{100 * max(difference):.4f} %"
 
@@ -57,8 +59,9 @@ def excess(X, sigma, nu):
     svm = OneClassSVM(nu=nu, gamma=0.5 / sigma**2).fit(X[train])
     theirs = np.zeros(len(train))
     theirs[svm.support_] = svm.dual_coef_[0]
-    wider = solve_dual(gaussian_gram(X, 1.3 * sigma), train, nu, 1e-3, -1)
-    ours = [solve_dual(gaussian_gram(X, sigma), train, nu, 1e-3, -1, start).alpha[train] for start in (None, wider)]
+    solver = Solver(nu, 1e-3)
+    wider = solve_dual(gaussian_gram(X, 1.3 * sigma), train, solver)
+    ours = [solve_dual(gaussian_gram(X, sigma), train, solver, start).alpha[train] for start in (None, wider)]
     return [alpha @ gram @ alpha / (theirs @ gram @ theirs) - 1 for alpha in ours]
 
 

@@ -20,7 +20,7 @@ from mvset import MinimumVolumeSet
 RHO, N_FRESH = 0.9, 2000
 
 
-def shares(d, n, metric, seed):
+def shares(d, n, scaling, seed):
     warnings.simplefilter("ignore")
     rng = np.random.default_rng([seed, d, n])
     covariance = (1 - RHO) * np.eye(d) + RHO
@@ -28,7 +28,7 @@ def shares(d, n, metric, seed):
     X, fresh, anomalies = (rng.normal(size=(size, d)) @ factor.T for size in (n, N_FRESH, N_FRESH))
     moved = rng.integers(d, size=N_FRESH)
     anomalies[np.arange(N_FRESH), moved] += 5 / np.sqrt(precision[0, 0]) * rng.choice([-1, 1], N_FRESH)
-    model = MinimumVolumeSet(metric=metric, random_state=seed).fit(X)
+    model = MinimumVolumeSet(scaling=scaling, random_state=seed).fit(X)
     found = model.predict(anomalies) == -1
     explained = np.abs(model.explain(anomalies[found])).argmax(axis=1) == moved[found]
     distances = [np.einsum("ij,jk,ik->i", rows, precision, rows) for rows in (fresh, anomalies)]
@@ -40,12 +40,12 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=10)
     options = parser.parse_args()
-    print("| columns | rows | metric | found | by the true set | explained | mass |\n|" + " --- |" * 7)
+    print("| columns | rows | scaling | found | by the true set | explained | mass |\n|" + " --- |" * 7)
     for d, n in ((5, 200), (20, 300), (52, 500), (52, 5000)):
-        for metric in ("standard", "auto"):
-            runs = Parallel(n_jobs=-1)(delayed(shares)(d, n, metric, seed) for seed in range(options.seeds))
+        for scaling in ("standard", "auto"):
+            runs = Parallel(n_jobs=-1)(delayed(shares)(d, n, scaling, seed) for seed in range(options.seeds))
             cells = [f"{value:.3f}" for value in np.mean(runs, axis=0)]
-            print(f"| {d} | {n} | {metric} | {' | '.join(cells)} |", flush=True)
+            print(f"| {d} | {n} | {scaling} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

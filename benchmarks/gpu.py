@@ -6,7 +6,7 @@
     labels   of ten million rows: how many differ from those of the CPU
     twin     a kernel written for the device, in Triton, beside the formula that torch compiles
     fit      a table on the device: the rows that train nothing calibrate there
-    table    a Parquet file by `mvset score --device cuda`, and by all cores
+    table    a Parquet file by `mvset score --engine cuda`, and by all cores
 
     PYTHONPATH=src python benchmarks/gpu.py [--out FOLDER] [--parts limits scoring ...] [--rows N] [--device cuda]
 
@@ -31,8 +31,8 @@ import torch
 from sklearn import svm
 
 from mvset import MinimumVolumeSet
-from mvset.datasets import paper_mixture
-from mvset.svm import array_scores
+from mvset.devices import scores as array_scores
+from mvset.paper.datasets import paper_mixture
 
 PARTS = ("limits", "scoring", "labels", "twin", "fit", "table")
 TILES = ((128, 32, 4), (64, 64, 4), (128, 64, 4), (128, 64, 8), (256, 32, 8), (64, 32, 4))  # rows, centres, warps
@@ -127,7 +127,7 @@ def scoring(options, rates):
 
 def _scoring_in(options, rates, d):
     model = fitted(d)
-    m = len(model.support_vectors_) * len(getattr(model._function, "metrics", [None]))
+    m = len(model.support_vectors_) * len(getattr(model._function, "scalings", [None]))
     note("scoring", f"d={d}: centres", m, "")
     rows = rows_on(options.device, options.rows, d)
     values = m * options.rows
@@ -176,7 +176,7 @@ def _not_compiled(options, model, rows, m, d):
 def _in_double(options, model, rows, m, d):
     from dataclasses import replace
 
-    from mvset.array_namespace import place_of
+    from mvset.devices.places import place_of
 
     double = array_scores.ArrayExpansion(replace(model._function, precision="double"), place_of(rows))
     rate = m * len(rows) / seconds(lambda: double(rows), options.device, 1)
@@ -220,7 +220,7 @@ def labels(options, _rates):
         note("labels", f"{name}: rows where level <= mass is not the label", int((~agree).sum()), "rows")
         differ = np.count_nonzero(levels.cpu().numpy() != model.sets_.level(expected))
         note("labels", f"{name}: levels that differ, by rounding", differ, "rows")
-    from mvset.array_namespace import place_of
+    from mvset.devices.places import place_of
 
     expansion = array_scores.ArrayExpansion(model._function, place_of(rows), single=True)
     plain = torch.cat([expansion(each) for each in rows.split(expansion.chunk_rows)]).cpu().numpy()
@@ -314,10 +314,10 @@ def table(options, _rates):
         def mvset(*arguments):
             code = "import sys; from mvset_command import main; sys.exit(main())"
             began = time.perf_counter()
-            command = [sys.executable, "-c", code, *arguments, "--verbose"]
+            command = [sys.executable, "-c", code, *arguments]
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
             spent = time.perf_counter() - began
-            said = [line for line in done.stderr.splitlines() if "judged on" in line]
+            said = [line for line in done.stderr.splitlines() if "scored on" in line]
             print(f"         {' '.join(arguments)}\n         {said or done.stderr}", flush=True)
             return spent if done.returncode == 0 else float("nan")
 
@@ -328,12 +328,12 @@ def table(options, _rates):
                 writer.write_table(pa.table({f"x{j}": part[:, j] for j in range(10)}))
         devices = ("cpu", options.device, options.device) if options.device == "cuda" else ("cpu",)
         for device in dict.fromkeys(devices):
-            spent = mvset("fit", "t.parquet", "--out", f"{device}.mvset", "--device", device)
-            note("table", f"mvset fit, {n_rows:.0e} rows, --device {device}", spent, "s")
+            spent = mvset("fit", "t.parquet", "--out", f"{device}.mvset", "--engine", device)
+            note("table", f"mvset fit, {n_rows:.0e} rows, --engine {device}", spent, "s")
         for i, device in enumerate(devices):
             for out in ((), ("--out", f"{i}.parquet")):
-                spent = mvset("score", "cpu.mvset", "t.parquet", "--device", device, *out)
-                note("table", f"mvset score, {n_rows:.0e} rows, --device {device} {' '.join(out)}", spent, "s")
+                spent = mvset("score", "cpu.mvset", "t.parquet", "--engine", device, *out)
+                note("table", f"mvset score, {n_rows:.0e} rows, --engine {device} {' '.join(out)}", spent, "s")
         if len(devices) > 1:
             inside = [pq.read_table(Path(folder, f"{i}.parquet"), columns=["inside"])["inside"] for i in (0, 1)]
             differ = np.count_nonzero(inside[0].to_numpy() != inside[1].to_numpy())

@@ -19,11 +19,11 @@ from sklearn.metrics import auc
 from sklearn.svm import OneClassSVM
 
 from harness import COLOURS, axes, in_turn, limit, main
-from mvset import MinimumVolumeSet
 from mvset.bandwidth.curves import mass_grid
 from mvset.calibration.offsets import offset_at, offsets_by_rank
 from mvset.calibration.splits import random_splits
-from mvset.datasets import two_moons
+from mvset.paper import CalibratedOneClassSVM
+from mvset.paper.datasets import two_moons
 from mvset.volume.box import draw_box_sample
 
 QUESTION = "How long does the paper's whole grid take?"
@@ -60,8 +60,7 @@ def measure(options):
     X = two_moons(2000, random_state=0)
     for n_sigmas, n_splits in ((10, 5),) if options.quick else ((10, 5), (30, 25)):
         sigmas = np.linspace(0.01, 0.5, n_sigmas)
-        settings = {"calibration": "paper", "volume_method": "box", "n_jobs": -1, "random_state": 0}
-        model = MinimumVolumeSet(sigma=sigmas, splits=n_splits, **settings).fit(X)  # compiles
+        model = CalibratedOneClassSVM(sigmas=sigmas, n_splits=n_splits, n_jobs=-1, random_state=0).fit(X)  # compiles
         areas = []
         calls = dict.fromkeys(OURS[:N_BEFORE], partial(model.fit, X))
         calls["theirs"] = lambda sigmas=sigmas, n=n_splits, areas=areas: areas.append(scikit_learn_loop(X, sigmas, n))

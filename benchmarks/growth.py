@@ -21,7 +21,7 @@ from sklearn.ensemble import IsolationForest
 
 from harness import COLOURS, axes, in_turn, limit, main, measured_ticks
 from mvset import MinimumVolumeSet
-from mvset.datasets import paper_mixture
+from mvset.paper.datasets import paper_mixture
 
 QUESTION = "How does the time of a fit grow?"
 KEYS = ("varied", "value")

@@ -12,7 +12,7 @@ import argparse
 import numpy as np
 
 from mvset import MinimumVolumeSet
-from mvset.datasets import paper_mixture
+from mvset.paper.datasets import paper_mixture
 
 MASS = 0.95
 

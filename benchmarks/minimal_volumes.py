@@ -2,7 +2,7 @@
 
 Each distribution has a known density, so its Minimum Volume set is known. Scores are cut at their own quantile on
 fresh rows, so that every set has the true mass 0.95 and only its shape counts. 400 rows, default settings, beside a
-single metric and nu, and a Gaussian mixture with as many components as the BIC wants.
+single scaling and nu, and a Gaussian mixture with as many components as the BIC wants.
 
     python benchmarks/minimal_volumes.py [--seeds N] [--rows N] [NAME ...]
 """
@@ -130,7 +130,7 @@ def gaussian_mixture(X, seed):
 
 METHODS = {
     "standard, ν = 0.4": lambda X, seed: (
-        MinimumVolumeSet(MASS, metric="standard", nu=0.4, random_state=seed).fit(X).score_samples
+        MinimumVolumeSet(MASS, scaling="standard", nu=0.4, random_state=seed).fit(X).score_samples
     ),
     "default": lambda X, seed: MinimumVolumeSet(MASS, random_state=seed).fit(X).score_samples,
     "Gaussian mixture": gaussian_mixture,

@@ -57,7 +57,7 @@ def write_parquet(path, d, n):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from mvset.datasets import paper_mixture
+    from mvset.paper.datasets import paper_mixture
 
     names = [f"c{j}" for j in range(d)]
     with pq.ParquetWriter(path, pa.schema([(name, pa.float64()) for name in names])) as writer:
@@ -69,7 +69,7 @@ def write_parquet(path, d, n):
 def fit(method, d, n, path):
     """One fit, in a process of its own: prints what it found."""
     from mvset import MinimumVolumeSet, symmetric_difference
-    from mvset.datasets import paper_mixture
+    from mvset.paper.datasets import paper_mixture
 
     warnings.simplefilter("ignore")
     mixture = paper_mixture(d)

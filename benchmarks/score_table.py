@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mvset.datasets import paper_mixture
+from mvset.paper.datasets import paper_mixture
 from text_table import print_head, print_row
 
 COMMAND = str(Path(sys.executable).parent / "mvset")

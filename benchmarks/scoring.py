@@ -16,7 +16,7 @@ from sklearn import svm
 
 from harness import COLOURS, axes, geometric_mean, in_turn, limit, main, measured_ticks, peer
 from mvset import OneClassSVM
-from mvset.datasets import paper_mixture
+from mvset.paper.datasets import paper_mixture
 
 QUESTION = "How fast are rows scored on one core?"
 KEYS = ("columns",)

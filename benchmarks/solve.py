@@ -17,8 +17,8 @@ from sklearn import svm
 from harness import axes, geometric_mean, in_turn, limit, main, measured_ticks, peer
 from mvset import OneClassSVM
 from mvset.bandwidth.grid import bandwidth_grid
-from mvset.datasets import paper_mixture, two_moons
-from mvset.svm.dual import solve_dual
+from mvset.paper.datasets import paper_mixture, two_moons
+from mvset.svm.dual import Solver, solve_dual
 from mvset.svm.gram import lazy_gram
 
 QUESTION = "How long does one solve take?"
@@ -27,7 +27,7 @@ NU = 0.4
 
 
 def solve_and_kernel(X, sigma):
-    solve_dual(lazy_gram(X, sigma), np.arange(len(X)), nu=NU, tol=1e-3, max_iter=-1)
+    solve_dual(lazy_gram(X, sigma), np.arange(len(X)), Solver(NU, 1e-3))
 
 
 def measure(options):

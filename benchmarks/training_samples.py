@@ -16,7 +16,7 @@ import warnings
 import numpy as np
 
 from mvset import MinimumVolumeSet, symmetric_difference
-from mvset.datasets import paper_mixture
+from mvset.paper.datasets import paper_mixture
 
 MASS = 0.95
 

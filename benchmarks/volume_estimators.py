@@ -14,7 +14,7 @@ from joblib import Parallel, delayed
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from mvset import MinimumVolumeSet
-from mvset.datasets import two_moons
+from mvset.paper.datasets import two_moons
 from mvset.volume.box import draw_box_sample
 from mvset.volume.importance import ImportanceSampler
 from mvset.volume.measure import measure

@@ -1,4 +1,4 @@
-"""Judge a table, and fit one, on a local Ray, and compare with one machine: `python examples/ray_data.py`.
+"""Score a table, and fit one, on a local Ray, and compare with one machine: `python examples/ray_data.py`.
 
 Needs `pip install '.[cli]' 'ray[data]'`. Exit code 1 if the results differ by a single bit.
 """
@@ -19,8 +19,8 @@ import ray
 from joblib import parallel_config
 from ray.util.joblib import register_ray
 
-from mvset import Judge, MinimumVolumeSet
-from mvset.datasets import two_moons
+from mvset import BatchScorer, MinimumVolumeSet
+from mvset.paper.datasets import two_moons
 
 
 def bits(table: pa.Table) -> bytes:
@@ -29,7 +29,7 @@ def bits(table: pa.Table) -> bytes:
     return np.stack([table[name].cast("float64").to_numpy() for name in table.column_names]).tobytes()
 
 
-judge = Judge(MinimumVolumeSet(mass=0.95, random_state=0).fit(two_moons(100_000, random_state=0)))
+judge = BatchScorer(MinimumVolumeSet(mass=0.95, random_state=0).fit(two_moons(100_000, random_state=0)))
 x, y = two_moons(200_000, random_state=1).T
 table = pa.table({"id": np.arange(len(x)), "x0": x, "x1": y})
 

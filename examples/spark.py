@@ -1,4 +1,4 @@
-"""Judge a table on a local Spark, and compare with one machine: `python examples/spark.py`.
+"""Score a table on a local Spark, and compare with one machine: `python examples/spark.py`.
 
 Needs `pip install '.[cli]' 'pyspark[sql]'` and Java 17 (on Debian `apt install openjdk-17-jre-headless`).
 Exit code 1 if the results differ by a single bit.
@@ -16,8 +16,8 @@ import pyarrow.dataset as ds
 import pyspark
 from pyspark.sql import SparkSession
 
-from mvset import Judge, MinimumVolumeSet
-from mvset.datasets import two_moons
+from mvset import BatchScorer, MinimumVolumeSet
+from mvset.paper.datasets import two_moons
 
 
 def bits(table: pa.Table) -> bytes:
@@ -26,7 +26,7 @@ def bits(table: pa.Table) -> bytes:
     return np.stack([table[name].cast("float64").to_numpy() for name in table.column_names]).tobytes()
 
 
-judge = Judge(MinimumVolumeSet(mass=0.95, random_state=0).fit(two_moons(100_000, random_state=0)))
+judge = BatchScorer(MinimumVolumeSet(mass=0.95, random_state=0).fit(two_moons(100_000, random_state=0)))
 x, y = two_moons(200_000, random_state=1).T
 table = pa.table({"id": np.arange(len(x)), "x0": x, "x1": y})
 schema = "id long, x0 double, x1 double, inside boolean, score double, level double, p_value double"

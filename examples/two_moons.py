@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.patheffects import withStroke
 
 from mvset import BandwidthDisplay, MinimumVolumeSet
-from mvset.datasets import two_moons
+from mvset.paper.datasets import two_moons
 from mvset.plotting import palette
 
 MASSES = [0.8, 0.9, 0.95, 0.99]

@@ -17,7 +17,7 @@ def main() -> None:
         # Background jobs ignore SIGINT, and those of nohup SIGHUP.
         if number is not None and _signal.getsignal(number) is not _signal.SIG_IGN:
             _signal.signal(number, _exit_at_once)
-    from mvset.cli import load_app
+    from mvset.app.cli import load_app
 
     try:
         load_app()()

@@ -21,7 +21,7 @@ from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, SkipParser
 from typer.testing import CliRunner
 
-from mvset.cli.app import app
+from mvset.app.cli.app import app
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 _P_VALUES = re.compile(r"\(p = [^)]*\)")

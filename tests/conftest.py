@@ -12,7 +12,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 from mvset import MinimumVolumeSet
-from mvset.datasets import boston, paper_mixture, two_moons
+from mvset.paper.datasets import boston, paper_mixture, two_moons
 
 TABLES = {
     "moons": lambda: two_moons(400, random_state=0),
@@ -51,7 +51,7 @@ def quick_fits(monkeypatch):
     fit = MinimumVolumeSet.fit
 
     def quick(self, X, y=None, **parameters):
-        quickly = {"splits": 2, "sigma": 1.0, "nu": 0.4, "metric": "standard", "n_volume_points": 100}
+        quickly = {"splits": 2, "sigma": 1.0, "nu": 0.4, "scaling": "standard", "n_volume_points": 100}
         return fit(self.set_params(**quickly), X, y, **parameters)
 
     monkeypatch.setattr(MinimumVolumeSet, "fit", quick)
@@ -62,7 +62,7 @@ def mvset():
     """The command, in this process."""
     from typer.testing import CliRunner
 
-    from mvset.cli.app import app
+    from mvset.app.cli.app import app
 
     def run(*arguments):
         done = CliRunner().invoke(app, [str(argument) for argument in arguments])

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.pipeline import Pipeline
 
-from mvset import DriftMonitor, OneClassSVM, Pipeline
+from mvset import DriftMonitor, OneClassSVM
 
 MASSES = (0.5, 0.8, 0.9)
 
@@ -20,7 +21,7 @@ def table_of(case: dict[str, Any]) -> Any:
     return pd.DataFrame(columns)
 
 
-def answers(model: Any, X: Any, by: Any = None) -> dict[str, list[float]]:
+def answers(model: Any, X: Any, strata: Any = None) -> dict[str, list[float]]:
     """Answers by name."""
     if isinstance(model, DriftMonitor):
         found = {}
@@ -31,15 +32,20 @@ def answers(model: Any, X: Any, by: Any = None) -> dict[str, list[float]]:
     found = {"score": model.score_samples(X), "label": model.predict(X)}
     if isinstance(model, OneClassSVM):
         return numbers({**found, "decision": model.decision_function(X)})
-    sets = (model[-1] if isinstance(model, Pipeline) else model).sets_
-    if by is not None:
-        found["label by group"], found["level by group"] = model.predict(X, by=by), model.level(X, by=by)
+    if isinstance(model, Pipeline):  # the other answers are about rows as its last step takes them
+        X, model = model[:-1].transform(X), model[-1]
+    sets = model.sets_
+    if strata is not None:
+        found["label by group"], found["level by group"] = (
+            model.predict(X, strata=strata),
+            model.level(X, strata=strata),
+        )
     found["level"] = model.level(X)
     found["offset"] = [sets.offset(mass) for mass in MASSES]
     found["log volume"] = [sets.volume(mass).log_value for mass in MASSES]
     if hasattr(model, "explain"):
         found["explanation"] = np.ravel(model.explain(X))
-    if sets.is_calibrated:
+    if sets.calibration.is_calibrated:
         found["p-value"] = model.p_value(X)
         interval = sets.mass_interval(0.9)
         found["interval"] = [interval.low, interval.high, interval.effective_rows]

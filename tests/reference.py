@@ -25,19 +25,31 @@ def mean_shift(X, centres, weights, sigma):
     return shares @ centres / shares.sum(axis=1, keepdims=True)
 
 
-def precision(metric, X):
-    """The matrix P of a metric fitted to rows: its squared distances are (x - y)ᵀ P (x - y)."""
+def precision(scaling, X):
+    """The matrix P of a scaling fitted to rows: its squared distances are (x - y)ᵀ P (x - y)."""
     low, high = np.percentile(X, [25, 75], axis=0)
     X = np.clip(X, low - 10 * (high - low), high + 10 * (high - low))
-    scales = (high - low) / 1.349 if metric == "robust" else X.std(axis=0)
-    correlation = LedoitWolf().fit(X / scales).covariance_ if metric == "whiten" else np.eye(len(scales))
+    scales = X.std(axis=0)
+    correlation = LedoitWolf().fit(X / scales).covariance_ if scaling == "whiten" else np.eye(len(scales))
     return np.linalg.inv(correlation) / np.outer(scales, scales)
 
 
-def metric_expansion(X, centres, weights, sigma, precisions):
-    """The sum over metrics of expansions, each with its row of weights."""
-    squares = [cdist(X, centres, "mahalanobis", VI=each) ** 2 for each in precisions]
-    return sum(np.exp(-0.5 * square / sigma**2) @ row for square, row in zip(squares, weights, strict=True))
+def scaled_kernel(X, Y, sigma, precision):
+    return np.exp(-0.5 * cdist(X, Y, "mahalanobis", VI=precision) ** 2 / sigma**2)
+
+
+def scaled_expansion(X, centres, weights, sigma, precisions):
+    """The sum over scalings of expansions, each with its row of weights."""
+    return sum(scaled_kernel(X, centres, sigma, each) @ row for each, row in zip(precisions, weights, strict=True))
+
+
+def category_kernel(codes, sigma, rarities):
+    """The factor of the category columns: for each, one if two rows have the same value, less if they differ.
+
+    `rarities` are the shares of pairs of rows that differ in each column, or ones without a scaling.
+    """
+    differ = codes[:, np.newaxis] != codes
+    return np.prod(np.where(differ, np.exp(-1.0 / (np.asarray(rarities) * sigma**2)), 1.0), axis=2)
 
 
 def offset(held_out_scores, mass):

@@ -145,7 +145,7 @@ SERIES = {
 }
 
 
-def one_draw(draw, n, seed, mode="split", *, n_batch=200, fresh_draw=None, **settings):
+def one_draw(draw, n, seed, mode="cross", *, n_batch=200, fresh_draw=None, **settings):
     """Everything promised, held against the truth once."""
     rng = np.random.default_rng([seed, n])
     X, fresh, batch = draw(rng, n), (fresh_draw or draw)(rng, N_FRESH), draw(rng, n_batch)
@@ -164,7 +164,7 @@ def one_draw(draw, n, seed, mode="split", *, n_batch=200, fresh_draw=None, **set
         return 1.0 - np.searchsorted(scores, offsets, side="left") / N_FRESH
 
     for mass in MASSES:
-        if model.sets_.can_guarantee(mass):
+        if model.sets_.calibration.can_guarantee(mass):
             mass_found = found["mass", mass] = true_mass(model.offset(mass))
             interval = model.mass_interval(mass)
             found["interval", mass] = interval.low <= mass_found <= interval.high
@@ -181,7 +181,7 @@ def one_draw(draw, n, seed, mode="split", *, n_batch=200, fresh_draw=None, **set
     return found
 
 
-def simulate(draw, n, n_draws=300, mode="split", *, n_jobs=-1, **settings):
+def simulate(draw, n, n_draws=300, mode="cross", *, n_jobs=-1, **settings):
     """Results of many draws, by what was measured."""
     draws = Parallel(n_jobs)(delayed(_quiet_draw)(draw, n, seed, mode, settings) for seed in range(n_draws))
     return {key: np.array([found[key] for found in draws], dtype=float) for key in draws[0]}

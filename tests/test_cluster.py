@@ -20,17 +20,20 @@ import pyarrow.parquet
 import pytest
 
 import mvset
-from mvset import MinimumVolumeSet, row_stream
-from mvset.cli.engine import ClusterError, cluster
-from mvset.estimators.model_parts import ModelParts
+from mvset import MinimumVolumeSet
+from mvset.app.cli.engine import ClusterError
+from mvset.app.cli.engine import running_on as cluster
+from mvset.app.summaries.scan import TableScan
+from mvset.app.tables.columns import ColumnRoles
+from mvset.app.tables.errors import TableError
+from mvset.app.tables.fitting import fit_table
+from mvset.app.tables.formats import ParquetFile
+from mvset.app.tables.reading import TableReader
+from mvset.app.tables.scoring import score_table
+from mvset.app.tables.sources import table_files
+from mvset.estimators.fitted_model import FittedModel
 from mvset.parallel import cluster_map, thread_map
-from mvset.summaries.survey import Survey
-from mvset.tables.errors import TableError
-from mvset.tables.fitting import ColumnRoles, fit_table
-from mvset.tables.formats import ParquetFile
-from mvset.tables.reading import TableReader
-from mvset.tables.scoring import score_table
-from mvset.tables.sources import table_files
+from mvset.rows import stream as row_stream
 
 COMMAND = str(Path(sys.executable).parent / "mvset")
 N_ROWS = 30_000
@@ -71,7 +74,7 @@ def small_parts(monkeypatch):
 
 def estimator(**settings):
     return MinimumVolumeSet(
-        **{"sigma": [1.0, 2.0], "metric": "standard", "random_state": 0, "max_train_samples": 500} | settings
+        **{"sigma": [1.0, 2.0], "scaling": "standard", "random_state": 0, "max_train_samples": 500} | settings
     )
 
 
@@ -82,7 +85,7 @@ def fitted(files, **options):
 def scored(files, model, out, **options):
     """The results of all rows, and the summary."""
     reader = TableReader(files, NAMES, ["id"], "note")
-    survey = Survey(ModelParts.of(model), 0.9, n_unusual=5)
+    survey = TableScan(FittedModel.of(model), 0.9, n_unusual=5)
     score_table(reader, survey, out=out, **options)
     assert [path.name for path in out.parent.iterdir() if path.name.startswith(".")] == []
     return pa.parquet.read_table(out), survey.result(), (reader.n_rows, reader.n_dropped)
@@ -108,7 +111,7 @@ def test_a_fit_on_a_cluster_is_that_of_one_machine(address, tables, model):
     steps = []
     with cluster(address):
         found = fitted(table_files([str(tables)]), on_progress=lambda *step: steps.append(step))
-    assert found.model[-1].sets_ == model[-1].sets_
+    assert found.model.sets_ == model.sets_
     assert (found.n_rows, found.n_used, found.n_dropped) == (N_ROWS, N_ROWS, 0)
     read = [done for doing, done, _ in steps if doing == "calibrating"]
     assert len(read) == 3 + 1 + 2  # parts
@@ -145,7 +148,7 @@ def test_rows_with_missing_values_are_left_out_on_a_cluster(address, tmp_path):
         assert_alike(scored(files, found.model, tmp_path / "found.parquet"), results)
         with pytest.raises(TableError, match=r"^.*holes.parquet: missing or infinite values in 'pressure' \(\d+\)"):
             fitted(files)
-    assert found.model[-1].sets_ == expected.model[-1].sets_
+    assert found.model.sets_ == expected.model.sets_
     assert (found.n_rows, found.n_used) == (expected.n_rows, expected.n_used)
     assert found.n_dropped == expected.n_dropped > 5000
 
@@ -240,7 +243,7 @@ def test_a_worker_killed_in_a_fit_changes_nothing(turn, address, stalling):
     with cluster(address):
         found = fitted(files)
     assert killed
-    assert found.model[-1].sets_ == expected.model[-1].sets_
+    assert found.model.sets_ == expected.model.sets_
     assert found.n_rows == 33_000
 
 
@@ -271,7 +274,7 @@ def test_the_command_runs_on_a_cluster_that_runs_elsewhere(address, tables, tmp_
     for path, engine in zip(models, ([], ["--engine", address]), strict=True):
         done = run("fit", tables, "--columns", ",".join(NAMES), "--out", path, *engine)
         assert (done.returncode, done.stderr) == (0, "")
-    here, there = (mvset.load(path)[-1].sets_ for path in models)
+    here, there = (mvset.load(path).sets_ for path in models)
     assert here == there
     files = Path("here.csv"), Path("there.csv")
     said = []
@@ -314,8 +317,8 @@ def test_workers_that_die_again_and_again_are_a_sentence(address):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("tcp://127.0.0.1:1", "must be dask://HOST:PORT or ray://HOST:PORT; got 'tcp://127.0.0.1:1'."),
-        ("dask://", "must be dask://HOST:PORT or ray://HOST:PORT; got 'dask://'."),
+        ("tcp://127.0.0.1:1", "must be cpu, cuda, auto, dask://HOST:PORT or ray://HOST:PORT; got 'tcp://127.0.0.1:1'."),
+        ("dask://", "must be cpu, cuda, auto, dask://HOST:PORT or ray://HOST:PORT; got 'dask://'."),
     ],
 )
 def test_an_address_is_checked(given, said, tmp_path):
@@ -325,7 +328,7 @@ def test_an_address_is_checked(given, said, tmp_path):
 
 
 def test_a_cluster_that_does_not_answer_is_a_sentence(monkeypatch):
-    monkeypatch.setattr("mvset.cli.engine._PATIENCE", 0.5)
+    monkeypatch.setattr("mvset.app.cli.engine._PATIENCE", 0.5)
     with (
         pytest.raises(ClusterError, match=r"^No scheduler of Dask answers at 127\.0\.0\.1:1: "),
         cluster("dask://127.0.0.1:1"),

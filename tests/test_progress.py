@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mvset import MinimumVolumeSet
-from mvset.progress import progress_line, progress_listener
+from mvset.progress import progress_line, progress_listener, report_progress
 
 ROWS = np.random.default_rng(0).normal(size=(1500, 2))
 
@@ -84,3 +84,21 @@ def test_an_interrupted_fit_takes_the_line_away():
         interrupted()
     before, after = screen.getvalue().split("\r")[-2:]
     assert (before.strip(), after) == ("", "")
+
+
+@pytest.mark.parametrize(("verbose", "n_printed"), [(True, 3), (2, 3), (False, 0), ("auto", 0)])
+def test_each_bandwidth_is_reported_to_the_line_of_the_context(verbose, n_printed):
+    steps, screen = [], io.StringIO()
+    with redirect_stderr(screen), progress_listener(lambda *step: steps.append(step)), progress_line(verbose):
+        assert list(report_progress([3.0, 2.0, 1.0])) == [3.0, 2.0, 1.0]
+    assert steps == [("fitting", done, 3) for done in (1, 2, 3)]
+    printed = screen.getvalue().splitlines()
+    assert len(printed) == n_printed
+    assert all(line.startswith(f"[mvset] sigma {3 - i}, {i + 1} of 3, ") for i, line in enumerate(printed))
+
+
+def test_bandwidths_outside_a_context_are_not_reported():
+    steps, screen = [], io.StringIO()
+    with redirect_stderr(screen), progress_listener(lambda *step: steps.append(step)):
+        assert list(report_progress([2.0, 1.0])) == [2.0, 1.0]
+    assert (steps, screen.getvalue()) == ([], "")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import mvset
+from mvset.inference.results import DriftResult
 
 
 def test_every_public_name_can_be_used():
@@ -29,8 +30,15 @@ def test_type_checkers_see_each_name_where_it_is_found():
     tree = ast.parse(Path(mvset.__file__).read_text())
     (block,) = (node for node in tree.body if isinstance(node, ast.If))
     checked = {name.name: line.module for line in block.body for name in line.names}
-    assert checked == mvset._HOMES
+    assert checked == {name: home for home, names in mvset._HOMES.items() for name in names} | {"results": "mvset"}
     assert {*checked, "exceptions", "__version__"} == set(mvset.__all__)
+
+
+def test_what_methods_return_is_in_one_place():
+    assert len(mvset.__all__) <= 22
+    for name in mvset.results.__all__:
+        assert isinstance(getattr(mvset.results, name), type)
+    assert mvset.results.DriftResult is DriftResult
 
 
 def test_importing_the_package_imports_nothing_heavy():

@@ -4,7 +4,7 @@ import pytest
 
 from mvset.calibration.splits import warn_if_unresolved
 from mvset.exceptions import CalibrationWarning
-from mvset.inference.results import DriftReport
+from mvset.inference.results import DriftResult
 from mvset.wording import are, columns_named, counted
 
 
@@ -23,7 +23,7 @@ def test_verbs_and_columns():
 
 
 def report(n_rows):
-    return DriftReport(False, n_rows, n_rows, 1, 1 / n_rows, (0.0, 1.0), 0.05, (0.0, 0.1), 0.5, 0.5, 0.01)
+    return DriftResult(False, n_rows, n_rows, 1, 1 / n_rows, (0.0, 1.0), 0.05, (0.0, 0.1), 0.5, 0.5, 0.01)
 
 
 def test_a_verdict_on_one_row_and_on_many():
@@ -39,9 +39,9 @@ def test_a_warning_about_one_row_and_about_many():
 
 
 def test_one_label_and_many_that_are_missing():
-    from mvset.validation import checked_labels
+    from mvset.rows.validation import checked_labels
 
-    with pytest.raises(ValueError, match=r"^by has no label for 1 row, row 1\. "):
-        checked_labels(["a", None], 2, "by")
-    with pytest.raises(ValueError, match=r"^by has no label for 2 rows, the first of them row 1\. "):
-        checked_labels(["a", None, None], 3, "by")
+    with pytest.raises(ValueError, match=r"^strata has no label for 1 row, row 1\. "):
+        checked_labels(["a", None], 2, "strata")
+    with pytest.raises(ValueError, match=r"^strata has no label for 2 rows, the first of them row 1\. "):
+        checked_labels(["a", None, None], 3, "strata")

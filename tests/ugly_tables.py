@@ -115,7 +115,7 @@ def write_ugly_files(folder: Path) -> list[Case]:
 
     # --- header or none
     add("no_header.csv", text(cells(), None), columns=numbered)
-    again("no_header.csv", "--no-header", columns=numbered)
+    again("no_header.csv", "--read", "header=no", columns=numbered)
     add("no_header_integers.csv", "".join(f"{i % 7},{i % 5},{i % 3}\n" for i in range(N)), columns=numbered)
     add("no_header_one_column.csv", "".join(f"{row[0]}\n" for row in cells()), columns=numbered[:1])
     add(
@@ -124,7 +124,13 @@ def write_ugly_files(folder: Path) -> list[Case]:
         columns=numbered,
         categories=["column4"],
     )
-    add("years_as_header.csv", text(cells(), ["2021", "2022", "2023"]), "--header", columns=["2021", "2022", "2023"])
+    add(
+        "years_as_header.csv",
+        text(cells(), ["2021", "2022", "2023"]),
+        "--read",
+        "header=yes",
+        columns=["2021", "2022", "2023"],
+    )
     add("one_column.csv", text([row[:1] for row in cells()], NAMES[:1]), columns=NAMES[:1])
     add("one_column_no_name.txt", "".join(f"{row[0]}\n" for row in cells()), columns=numbered[:1])
     add("only_text.csv", "colour,shape\n" + "red,round\nblue,flat\n" * 30, error="no column of numbers")
@@ -160,7 +166,7 @@ def write_ugly_files(folder: Path) -> list[Case]:
         columns=numbered,
     )
     add("trailing_spaces.dat", "".join("  ".join(row) + "  \n" for row in cells()), columns=numbered)
-    add("colons.txt", text(cells(), separator=":"), "--separator", ":")
+    add("colons.txt", text(cells(), separator=":"), "--read", "separator=:")
     add("trailing_separators.csv", text([[*row, ""] for row in cells()], [*NAMES, ""]))
     add("trailing_separators_not_in_header.csv", text([[*row, ""] for row in cells()]))
     add("spaces_after_commas.csv", text(cells(), separator=", "))
@@ -172,14 +178,14 @@ def write_ugly_files(folder: Path) -> list[Case]:
 
     # --- lines that are not rows
     add("comments.csv", "# plant 7\n# exported 2026-01-01, by hand\n" + plain)
-    add("comments_between.csv", text([*cells()[:30], ["# pump changed"], *cells()[30:]]), "--comment", "#")
-    add("comments_at_line_ends.csv", text([[*row[:2], row[2] + "  # ok"] for row in cells()]), "--comment", "#")
-    add("percent_comments.dat", "% matlab\n" + text(cells(), separator=" "), "--comment", "%")
+    add("comments_between.csv", text([*cells()[:30], ["# pump changed"], *cells()[30:]]), "--read", "comment=#")
+    add("comments_at_line_ends.csv", text([[*row[:2], row[2] + "  # ok"] for row in cells()]), "--read", "comment=#")
+    add("percent_comments.dat", "% matlab\n" + text(cells(), separator=" "), "--read", "comment=%")
     add("header_is_a_comment.dat", "# " + text(cells(), separator=" "), columns=NAMES)
     add("units_below_header.csv", text([["°C", "bar", "l/h"], *cells()]))
     add("units_and_types_below_header.csv", text([["°C", "bar", "l/h"], ["float", "float", "float"], *cells()]))
     add("title_above_header.csv", "Daily report of plant 7\n\n" + plain)
-    add("title_with_commas.csv", "Report, plant 7, line 3\n" + plain, "--skip-rows", "1")
+    add("title_with_commas.csv", "Report, plant 7, line 3\n" + plain, "--read", "skip-rows=1")
     add("footer.csv", plain + "Total rows: 60\n", error="row 61")
     add("empty_lines.csv", plain.replace("\n", "\n\n"))
     add("repeated_header.csv", plain + plain, error="has 'temperature' in row 61")
@@ -206,9 +212,9 @@ def write_ugly_files(folder: Path) -> list[Case]:
 
     # --- values
     add("err.csv", with_cells({(16, 1): "ERR"}), error="Column 'pressure' of {folder}/err.csv has 'ERR' in row 17")
-    again("err.csv", "--na", "ERR", "--missing", "drop", rows=N - 1)
+    again("err.csv", "--read", "na=ERR", "--missing", "drop", rows=N - 1)
     add("dash.csv", with_cells({(3, 0): "-", (5, 2): "-"}), error="has '-' in row 4")
-    again("dash.csv", "--na", "-", "--missing", "drop", rows=N - 2)
+    again("dash.csv", "--read", "na=-", "--missing", "drop", rows=N - 2)
     add(
         "not_available.csv",
         with_cells({(3, 0): "N/A", (4, 0): "NA", (5, 1): "", (6, 2): "null", (7, 1): "NaN"}),
@@ -219,7 +225,13 @@ def write_ugly_files(folder: Path) -> list[Case]:
     again("not_available.csv", error="missing")
     again("not_available.csv", "--missing", "impute")
     add(
-        "minus_999.csv", with_cells({(i, 1): "-999" for i in range(5)}), "--na", "-999", "--missing", "drop", rows=N - 5
+        "minus_999.csv",
+        with_cells({(i, 1): "-999" for i in range(5)}),
+        "--read",
+        "na=-999",
+        "--missing",
+        "drop",
+        rows=N - 5,
     )
     add("mostly_err.csv", with_cells({(i, 1): "ERR" for i in range(40)}), error="has 'ERR' in row 1,")
     add(
@@ -326,28 +338,28 @@ def write_ugly_files(folder: Path) -> list[Case]:
     add("utf8_bom.csv", plain.encode("utf-8-sig"))
     add("utf16_bom.csv", unit.encode("utf-16"), columns=french)
     add("utf16_big_endian_bom.csv", b"\xfe\xff" + unit.encode("utf-16-be"), columns=french)
-    add("utf16_no_bom.csv", unit.encode("utf-16-le"), "--encoding", "utf-16-le", columns=french)
+    add("utf16_no_bom.csv", unit.encode("utf-16-le"), "--read", "encoding=utf-16-le", columns=french)
     add("utf32_bom.csv", unit.encode("utf-32"), columns=french)
-    add("latin1.csv", unit.encode("latin-1"), error="--encoding")
-    again("latin1.csv", "--encoding", "latin-1", columns=french)
+    add("latin1.csv", unit.encode("latin-1"), error="--read encoding")
+    again("latin1.csv", "--read", "encoding=latin-1", columns=french)
     add(
         "windows_1252.csv",
         with_column("grade", ["€", "œ"] * 30).encode("cp1252"),
-        "--encoding",
-        "cp1252",
+        "--read",
+        "encoding=cp1252",
         categories=["grade"],
     )
-    again("windows_1252.csv", "--encoding", "klingon", error="--encoding")
+    again("windows_1252.csv", "--read", "encoding=klingon", error="--read encoding")
     add(
         "latin1_far_down.csv",
         b"x,y,note\n" + b"1,2,a\n3,5,b\n" * 100_000 + "2,3,ä\n".encode("latin-1"),
-        error="--encoding",
+        error="--read encoding",
     )
     add(
         "shift_jis.csv",
         with_column("状態", ["正常", "異常"] * 30).encode("shift_jis"),
-        "--encoding",
-        "shift_jis",
+        "--read",
+        "encoding=shift_jis",
         categories=["状態"],
     )
 
@@ -379,7 +391,7 @@ def write_ugly_files(folder: Path) -> list[Case]:
     add("parquet_inside.csv", parquet)
     add("csv_inside.xlsx", plain)
     add("no_ending", plain)
-    again("no_ending", "--format", "csv")
+    again("no_ending", "--read", "format=csv")
     add("UPPER.CSV", plain)
     add("junk.csv", np.random.default_rng(2).bytes(5_000), error="cannot be read")
     add("png.csv", b"\x89PNG\r\n\x1a\n" + np.random.default_rng(3).bytes(2_000), error="cannot be read")
@@ -449,8 +461,13 @@ def write_ugly_files(folder: Path) -> list[Case]:
 
     # --- Excel
     add("table.xlsx", workbook({"Sheet1": [NAMES, *values().tolist()]}))
-    add("two_sheets.xlsx", workbook({"Cover": [["Plant 7"]], "Data": [NAMES, *values().tolist()]}), "--sheet", "Data")
-    add("title_above.xlsx", workbook({"Data": [["Plant 7"], [], NAMES, *values().tolist()]}), "--skip-rows", "2")
+    add(
+        "two_sheets.xlsx",
+        workbook({"Cover": [["Plant 7"]], "Data": [NAMES, *values().tolist()]}),
+        "--read",
+        "sheet=Data",
+    )
+    add("title_above.xlsx", workbook({"Data": [["Plant 7"], [], NAMES, *values().tolist()]}), "--read", "skip-rows=2")
     add(
         "cells_with_errors.xlsx",
         workbook(
@@ -477,8 +494,8 @@ def write_ugly_files(folder: Path) -> list[Case]:
     add(
         "merged_header.xlsx",
         workbook({"Data": [["inlet", None, "outlet"], NAMES, *values().tolist()]}, merge="A1:B1"),
-        "--skip-rows",
-        "1",
+        "--read",
+        "skip-rows=1",
     )
     add("empty.xlsx", workbook({"Data": []}), error="has no rows")
     add("truncated.xlsx", workbook({"Data": [NAMES]})[:-200], error="cannot be read")

@@ -36,7 +36,12 @@ from mutations import Mutation, mutations
 
 PROJECT = Path(__file__).resolve().parents[1]
 PACKAGES = ("calibration", "volume", "bandwidth", "inference")
-TESTED_BY = ("tests/estimators/*.py", "tests/files/test_checked_parts.py", "tests/metrics/*.py", "tests/summaries/*.py")
+TESTED_BY = (
+    "tests/estimators/*.py",
+    "tests/files/test_checked_parts.py",
+    "tests/metrics/*.py",
+    "tests/app/summaries/*.py",
+)
 OTHER_TESTS = 10.0  # seconds: of tests outside the package, the quickest
 LOADED = ("hypothesis", "matplotlib.pyplot", "numba", "scipy.stats", "sklearn.svm", "sklearn.utils.estimator_checks")
 FORK = multiprocessing.get_context("fork")

@@ -121,9 +121,10 @@ def command_line() -> str:
     """The page on the command line: what the help of every command says."""
     import typer
 
-    from mvset.cli.app import app, commands
+    from mvset.app.cli.app import app
 
     found = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    commands = {str(each.name): each.callback for each in app.registered_commands}
     rows = [f"| [`mvset {name}`](#mvset-{name}) | {found[name].help.partition(chr(10))[0]} |" for name in commands]
     page = [
         "# Command line",

@@ -17,7 +17,7 @@ from oldest import ROOT, uv
 LIBRARY = """
 import numpy as np
 from mvset import MinimumVolumeSet
-from mvset.datasets import two_moons
+from mvset.paper.datasets import two_moons
 X = two_moons(500, random_state=0)
 model = MinimumVolumeSet(random_state=0).fit(X)
 share = np.mean(model.predict(two_moons(5000, random_state=1)) == 1)

@@ -1,7 +1,7 @@
 """Every machine its own 5 % of alarms.
 
 Three machines with different noise share one model. With one offset for all, the noisy machine has most alarms. With
-`fit(X, by=machine)` each machine has its own offset, and its own 5 %.
+`fit(X, strata=machine)` each machine has its own offset, and its own 5 %.
 """
 
 import matplotlib.pyplot as plt
@@ -21,11 +21,11 @@ def readings(n, seed):
 
 X, machine = readings(2000, seed=0)
 X_new, machine_new = readings(6000, seed=1)
-model = MinimumVolumeSet(random_state=0).fit(X, by=machine)
-one, each = model.predict(X_new) == -1, model.predict(X_new, by=machine_new) == -1
+model = MinimumVolumeSet(random_state=0).fit(X, strata=machine)
+one, each = model.predict(X_new) == -1, model.predict(X_new, strata=machine_new) == -1
 
 figure, ax = plt.subplots(figsize=(6.2, 3.6), layout="constrained")
-for flagged, move, label, colour in ((one, -0.2, "one offset", "#fdae6b"), (each, 0.2, "by=machine", "#2171b5")):
+for flagged, move, label, colour in ((one, -0.2, "one offset", "#fdae6b"), (each, 0.2, "strata=machine", "#2171b5")):
     shares = [flagged[machine_new == name].mean() for name in names]
     bars = ax.bar(np.arange(3) + move, shares, width=0.36, color=colour, label=label)
     white = {"facecolor": "white", "edgecolor": "none", "pad": 1}

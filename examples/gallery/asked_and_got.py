@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.svm import OneClassSVM
 
 from mvset import MinimumVolumeSet
-from mvset.datasets import paper_mixture
+from mvset.paper.datasets import paper_mixture
 
 mixture = paper_mixture(n_features=2)
 new = mixture.sample(4000, random_state=100)
@@ -20,7 +20,7 @@ sigma = 0.8  # the bandwidth, for both
 
 def shares_inside(X):
     """Shares of the new rows that both methods have inside, for each mass."""
-    model = MinimumVolumeSet(sigma=sigma, metric=None, random_state=0).fit(X)
+    model = MinimumVolumeSet(sigma=sigma, scaling=None, random_state=0).fit(X)
     ours = [np.mean(model.predict(new, mass=mass) == 1) for mass in masses]
     gamma = 1 / (2 * sigma**2)
     svm = [np.mean(OneClassSVM(nu=1 - mass, gamma=gamma).fit(X).predict(new) == 1) for mass in masses]

@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 from sklearn.ensemble import IsolationForest
 
 from mvset import MassVolumeDisplay, MinimumVolumeSet
-from mvset.datasets import two_moons
+from mvset.paper.datasets import two_moons
 
 X, new = two_moons(1000, noise=0.12, random_state=0), two_moons(2000, noise=0.12, random_state=1)
 figure, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")

@@ -7,7 +7,7 @@ outside the set of mass 0.95 are crosses.
 import matplotlib.pyplot as plt
 
 from mvset import LevelSetDisplay, MinimumVolumeSet
-from mvset.datasets import two_moons
+from mvset.paper.datasets import two_moons
 
 X = two_moons(1500, noise=0.12, random_state=0)
 model = MinimumVolumeSet(mass=0.95, random_state=0).fit(X)

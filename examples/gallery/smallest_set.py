@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from mvset import MinimumVolumeSet
-from mvset.datasets import two_moons
+from mvset.paper.datasets import two_moons
 
 X, new = two_moons(1000, noise=0.12, random_state=0), two_moons(20_000, noise=0.12, random_state=1)
 model = MinimumVolumeSet(mass=0.95, random_state=0).fit(X)

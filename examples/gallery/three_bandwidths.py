@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from mvset import MinimumVolumeSet
-from mvset.datasets import two_moons
+from mvset.paper.datasets import two_moons
 
 X = two_moons(800, noise=0.12, random_state=0)
 x, y = np.meshgrid(np.linspace(-1.8, 2.8, 220), np.linspace(-1.3, 1.8, 160))

@@ -9,21 +9,6 @@ from __future__ import annotations
 import sys
 import warnings
 
-__all__ = [
-    "BandwidthEdgeWarning",
-    "BandwidthWarning",
-    "CalibrationWarning",
-    "ColumnScaleWarning",
-    "ConstantColumnWarning",
-    "DependenceWarning",
-    "ModelFileError",
-    "ModelFileWarning",
-    "MvsetWarning",
-    "TooFewRowsError",
-    "UnseenGroupWarning",
-    "VolumeWarning",
-]
-
 
 def warn(message: str, category: type[Warning]) -> None:
     """Warn, and name the line of the user's code that called the library as the place."""
@@ -53,7 +38,11 @@ class DependenceWarning(MvsetWarning):
     """Neighbouring rows are alike, and were split at random."""
 
 
-class UnseenGroupWarning(MvsetWarning):
+class ExtraColumnWarning(MvsetWarning):
+    """A table has columns that the model was not fitted to, and ignores."""
+
+
+class UnseenStratumWarning(MvsetWarning):
     """Rows belong to a group of which the fit has seen none."""
 
 

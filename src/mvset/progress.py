@@ -29,8 +29,9 @@ def progress_listener(listener: OnProgress) -> Iterator[None]:
 class ProgressLine:
     """One line that says how far a long fit is; it appears after two seconds, and vanishes at the end."""
 
-    def __init__(self, *, active: bool) -> None:
+    def __init__(self, *, active: bool, per_bandwidth: bool = False) -> None:
         self._active = active
+        self.per_bandwidth = per_bandwidth  # whether each bandwidth has a line of its own
         self._began = time.perf_counter()
         self._width = 0
 
@@ -56,7 +57,10 @@ class ProgressLine:
 def progress_line(verbose: Verbosity) -> Iterator[ProgressLine]:
     """A line for what happens inside the context: with "auto", on a terminal or in a notebook without another bar."""
     watched = sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
-    line = ProgressLine(active=verbose == "auto" and watched and _listener.get() is None)
+    automatic = verbose == "auto"
+    line = ProgressLine(
+        active=automatic and watched and _listener.get() is None, per_bandwidth=bool(verbose) and not automatic
+    )
     token = _line.set(line)
     try:
         yield line
@@ -65,16 +69,15 @@ def progress_line(verbose: Verbosity) -> Iterator[ProgressLine]:
         line.clear()
 
 
-def report_progress(sigmas: Sequence[float], verbose: Verbosity) -> Iterator[float]:
-    """Iterate over bandwidths; report each, and print a line for each to stderr if `verbose` is true."""
-    began = time.perf_counter()
+def report_progress(sigmas: Sequence[float]) -> Iterator[float]:
+    """Iterate over bandwidths; report each to the line of the context, and print one for each if that was asked for."""
+    began, line = time.perf_counter(), _line.get()
     for done, sigma in enumerate(sigmas):
-        if (line := _line.get()) is not None:
+        if line is not None:
             line.reach("fitting", "bandwidth", done + 1, len(sigmas))
-        if verbose and verbose != "auto":
-            spent = time.perf_counter() - began
-            left = f", about {spent / done * (len(sigmas) - done):.1f} s left" if done else ""
-            print(
-                f"[mvset] sigma {sigma:.4g}, {done + 1} of {len(sigmas)}, {spent:.1f} s so far{left}", file=sys.stderr
-            )
+            if line.per_bandwidth:
+                spent = time.perf_counter() - began
+                left = f", about {spent / done * (len(sigmas) - done):.1f} s left" if done else ""
+                text = f"[mvset] sigma {sigma:.4g}, {done + 1} of {len(sigmas)}, {spent:.1f} s so far{left}"
+                print(text, file=sys.stderr)
         yield sigma

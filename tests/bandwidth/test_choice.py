@@ -6,7 +6,6 @@ import pytest
 from mvset.bandwidth.choice import (
     Selection,
     eligible_bandwidths,
-    least_area,
     parameter_penalty,
     widest_of_smallest,
 )
@@ -15,7 +14,7 @@ from mvset.bandwidth.curves import BandwidthCurve
 MASSES = np.array([0.9, 0.95])
 
 
-def curve(sigma, mean_log_volume, training_mass=0.6, by_split=None, area=0.0):
+def curve(sigma, mean_log_volume, training_mass=0.6, by_split=None):
     zeros = np.zeros(2)
     return BandwidthCurve(
         masses=MASSES,
@@ -25,7 +24,7 @@ def curve(sigma, mean_log_volume, training_mass=0.6, by_split=None, area=0.0):
         standard_errors=zeros,
         hits=zeros,
         effective_sample_sizes=zeros,
-        area=area,
+        area=0.0,
         area_error=0.0,
         mean_log_volume=mean_log_volume,
         sigma=sigma,
@@ -101,21 +100,6 @@ def test_what_decided_is_the_smoothed_mean_and_the_error_of_the_difference_to_th
     assert choice.errors[3] == 0.0
 
 
-def test_the_rule_of_the_paper_takes_the_least_area_of_those_that_meet_its_condition():
-    curves = [curve(1, 1.0, training_mass=0.93, area=0.1), curve(2, 3.0, area=0.4), curve(3, 2.0, area=0.5)]
-    choice = least_area(curves, 4.0, True)
-    assert curves[choice.best].sigma == 2
-    np.testing.assert_array_equal(choice.values, [0.1, 0.4, 0.5])
-
-
-def test_areas_that_no_point_hits_are_the_least_in_the_box_and_unknown_elsewhere():
-    curves = [curve(1, -np.inf, area=0.0), curve(2, -np.inf), curve(3, -np.inf), curve(4, 1.0, area=0.5)]
-    assert least_area(curves, 4.0, True).best == 1
-    assert least_area(curves, 4.0, False).best == 3
-    assert least_area(curves[:3], 4.0, False).best == 1
-    np.testing.assert_array_equal(least_area(curves, 4.0, True).values, [0.0, 0.0, 0.0, 0.5])
-
-
 def test_sets_of_which_none_is_measured_have_no_errors_and_the_middle_is_taken():
     choice = widest_of_smallest([curve(sigma, -np.inf) for sigma in range(1, 7)], 4.0, False)
     assert choice.best == 3
@@ -154,7 +138,7 @@ def test_masses_up_to_the_least_asked_for_meet_the_condition():
 # ---------------------------------------------------------------- what the condition on nu leaves out
 
 
-def selection(values, eligible, errors=0.1, quantity="log volume"):
+def selection(values, eligible, errors=0.1):
     n = len(values)
     return Selection(
         "log volume",
@@ -162,7 +146,6 @@ def selection(values, eligible, errors=0.1, quantity="log volume"):
         "box",
         1000,
         800.0,
-        quantity,
         sigmas=np.arange(1.0, n + 1),
         values=np.array(values),
         errors=np.full(n, errors),
@@ -200,7 +183,3 @@ def selection(values, eligible, errors=0.1, quantity="log volume"):
 )
 def test_a_selection_is_stopped_by_nu_where_the_narrowest_that_it_allows_is_the_best(values, eligible, stopped):
     assert selection(values, eligible).stopped_by_nu is stopped
-
-
-def test_areas_do_not_tell_whether_nu_stops_the_choice():
-    assert not selection([0.5, 1.0, 2.0, 3.0], [0, 1, 1, 1], quantity="area").stopped_by_nu

@@ -8,7 +8,7 @@ from mvset.bandwidth.curves import bandwidth_curve, mass_grid, mean_over
 from mvset.svm.expansion import KernelExpansion
 from mvset.volume.box import draw_box_sample
 
-MASSES = mass_grid(0.95, 0.04, 10)
+MASSES = mass_grid(0.95)
 
 
 def curve_of(seed, n_points=4000):
@@ -20,12 +20,12 @@ def curve_of(seed, n_points=4000):
 
 
 def test_masses_of_the_paper():
-    np.testing.assert_allclose(mass_grid(0.95, 0.04, 10), np.linspace(0.91, 0.99, 10))
+    np.testing.assert_allclose(mass_grid(0.95), np.linspace(0.91, 0.99, 10))
 
 
 @pytest.mark.parametrize("mass", [0.001, 0.02, 0.5, 0.98, 0.999])
 def test_masses_stay_inside_the_unit_interval(mass):
-    masses = mass_grid(mass, 0.04, 10)
+    masses = mass_grid(mass)
     assert masses[0] > 0
     assert masses[-1] < 1
     assert masses.mean() == pytest.approx(mass)

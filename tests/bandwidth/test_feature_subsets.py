@@ -3,21 +3,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mvset.bandwidth.candidates import SearchTask
 from mvset.bandwidth.curves import mass_grid
 from mvset.bandwidth.feature_subsets import _drawn_columns, _search_on_subset, choose_on_feature_subsets
 from mvset.bandwidth.search import BandwidthSearch
 from mvset.calibration.splits import random_splits
-from mvset.datasets import paper_mixture
+from mvset.paper.datasets import paper_mixture
+from mvset.rows.layout import ColumnLayout
 from mvset.svm.dual import Solver
-from mvset.volume.sampler import VolumeSampler
 
 
 @pytest.fixture(scope="module")
 def search():
     X = paper_mixture(20).sample(600, random_state=0)
     rng = np.random.RandomState(0)
-    sampler = VolumeSampler("auto", X, 400, rng)
-    found = BandwidthSearch(X, random_splits(600, 6, 0.2, rng), mass_grid(0.9, 0.04, 5), sampler, Solver(0.4, 1e-3, -1))
+    splits, masses = random_splits(600, 6, 0.2, rng), mass_grid(0.9, 0.04, 5)
+    found = BandwidthSearch(SearchTask(X, ColumnLayout(20), splits, masses, Solver(0.4, 1e-3), 400, rng))
     found.solve(np.array([2.0, 4.0]), 0.4)
     found.solve(np.array([1.5]), 0.7)
     found.measure()

@@ -1,16 +1,20 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from mvset.bandwidth.candidates import SearchTask
 from mvset.bandwidth.curves import mass_grid
 from mvset.bandwidth.race import _Drawn, race
 from mvset.calibration.splits import random_splits
 from mvset.parallel import thread_map
+from mvset.rows.layout import ColumnLayout
 from mvset.svm.dual import Solver
-from mvset.svm.metric import Metric
+from mvset.svm.scaling import SCALINGS, Scaling
 
-MASSES = mass_grid(0.95, 0.04, 10)
+MASSES = mass_grid(0.95)
 
 
 def gaussian(n, d, rho, seed=0):
@@ -18,9 +22,14 @@ def gaussian(n, d, rho, seed=0):
     return np.sqrt(rho) * rng.normal(size=(n, 1)) + np.sqrt(1 - rho) * rng.normal(size=(n, d))
 
 
-def raced(X, metrics=("standard", "whiten"), run=map, seed=0):
-    splits = random_splits(len(X), 10, 0.2, np.random.RandomState(1))
-    return race(metrics, X, splits, MASSES, Solver(0.4, 1e-3, -1), np.random.RandomState(seed), run)
+def task(X, n_splits=10, nu=0.4, seed=0, run=map):
+    splits = random_splits(len(X), n_splits, 0.2, np.random.RandomState(1))
+    layout, rng = ColumnLayout(X.shape[1]), np.random.RandomState(seed)
+    return SearchTask(X, layout, splits, MASSES, Solver(nu, 1e-3), 10_000, rng, run)
+
+
+def raced(X, run=map, seed=0):
+    return race(SCALINGS, task(X, seed=seed, run=run))
 
 
 @pytest.mark.parametrize("d", [5, 12])
@@ -31,13 +40,6 @@ def test_whitening_wins_where_columns_are_correlated_and_costs_its_penalty_elsew
     assert correlated["standard"].log_volume == independent["standard"].log_volume == 0.0
     assert correlated["whiten"].log_volume < -0.3
     assert independent["whiten"].log_volume == pytest.approx(10 * np.log(200) / 400, abs=0.1)
-
-
-def test_far_outliers_give_quartiles_no_advantage_over_deviations():
-    rows = gaussian(400, 2, 0.0)
-    assert 0.0 < raced(rows, ("standard", "robust"))["robust"].log_volume < 0.3
-    rows[:2] = [[3000.0, 0.0], [0.0, 3000.0]]
-    assert 0.0 < raced(rows, ("standard", "robust"))["robust"].log_volume < 0.3
 
 
 def test_the_bandwidth_is_that_of_all_columns():
@@ -55,10 +57,10 @@ def test_units_of_columns_do_not_matter():
     assert plain["whiten"].log_volume < -0.2
 
 
-def test_metrics_are_fitted_to_training_rows_only(monkeypatch):
-    seen, original = [], Metric.fitted.__func__
+def test_scalings_are_fitted_to_training_rows_only(monkeypatch):
+    seen, original = [], Scaling.fitted.__func__
     monkeypatch.setattr(
-        Metric, "fitted", classmethod(lambda cls, name, X, *a: seen.append(X) or original(cls, name, X, *a))
+        Scaling, "fitted", classmethod(lambda cls, name, X, *a: seen.append(X) or original(cls, name, X, *a))
     )
     X = gaussian(500, 3, 0.5)
     raced(X)
@@ -74,6 +76,12 @@ def test_same_seed_same_result_whatever_the_threads():
     assert raced(X, seed=1) != raced(X)
 
 
+def test_categories_do_not_race():
+    X = gaussian(300, 3, 0.9)
+    with_codes = np.hstack([X, np.eye(2)[np.arange(300) % 2]])
+    assert race(SCALINGS, replace(task(with_codes), layout=ColumnLayout(3, (2,)))) == raced(X)
+
+
 def test_columns_that_do_not_vary_do_not_race():
     X = gaussian(300, 3, 0.9)
     assert raced(np.insert(X, [0, 2], [5.0, 0.1], axis=1)) == raced(X)
@@ -87,15 +95,14 @@ def test_few_rows_and_any_number_of_columns(n, d):
     assert min(found, key=lambda name: found[name].log_volume) == "standard"
 
 
-def drawn(X, nu=0.4, n_splits=3):
-    splits = random_splits(len(X), n_splits, 0.2, np.random.RandomState(1))
-    return _Drawn(X, np.arange(len(X)), splits, splits, MASSES, Solver(nu, 1e-3, -1), map)
+def drawn(X, nu=0.4):
+    on = task(X, 3, nu)
+    return _Drawn(X, np.arange(len(X)), on.splits, on.splits, on)
 
 
 def test_penalties():
     few, many = drawn(gaussian(100, 5, 0.0)), drawn(gaussian(1000, 2, 0.0))
     assert few._penalty("standard") == 0.0
-    assert few._penalty("robust") == 0.1
     assert few._penalty("whiten") == pytest.approx(10 * np.log(80) / 160)
     assert many._penalty("whiten") == 0.1
 
@@ -109,9 +116,9 @@ def test_bandwidths_are_halved_from_twice_the_global_scale_on_as_long_as_nu_allo
     assert 1 < len(found) < 8
     assert len(drawn(X, nu=0.02)._candidates("standard")) == 1
     for candidate in found:
-        held = np.mean(candidate.function(X) >= candidate.offsets[:, np.newaxis], axis=1)
+        held = np.mean(candidate.score(X) >= candidate.offsets[:, np.newaxis], axis=1)
         np.testing.assert_allclose(held, MASSES, atol=0.06)
-        np.testing.assert_array_equal(candidate.largest_set(X), candidate.function(X) >= candidate.offsets[-1])
+        np.testing.assert_array_equal(candidate.largest_set(X), candidate.score(X) >= candidate.offsets[-1])
 
 
 def test_two_draws_that_agree_decide(monkeypatch):

@@ -8,16 +8,20 @@ import numpy as np
 import pytest
 
 from mvset import MinimumVolumeSet
+from mvset.bandwidth.candidates import Candidate, SearchTask, scored, split_offsets
 from mvset.bandwidth.choice import Choice
 from mvset.bandwidth.curves import mass_grid
 from mvset.bandwidth.grid import bandwidth_grid
-from mvset.bandwidth.search import BandwidthSearch, Candidate, _scored, split_offsets
-from mvset.calibration.aggregation import aggregate
+from mvset.bandwidth.search import BandwidthSearch
 from mvset.calibration.splits import Split, random_splits
-from mvset.datasets import paper_mixture, two_moons
-from mvset.svm.dual import Solver
-from mvset.svm.metric import Metric
+from mvset.paper.datasets import paper_mixture, two_moons
+from mvset.rows.layout import ColumnLayout
+from mvset.svm.dual import Solver, solve_dual
+from mvset.svm.gram import lazy_gram
+from mvset.svm.scaling import Scaling
 from mvset.volume.sampler import VolumeSampler
+
+MASSES = mass_grid(0.95)
 
 
 def fitted(X, **parameters):
@@ -34,28 +38,22 @@ def test_all_curves_are_measured_on_the_same_points():
     assert model.selection_.effective_sample_size == pytest.approx(best.effective_sample_sizes[-1])
 
 
-@pytest.mark.parametrize("mode", ["split", "paper"])
-def test_every_curve_is_about_that_of_a_fit_with_its_bandwidth_alone(mode):
+def test_every_curve_is_about_that_of_a_fit_with_its_bandwidth_alone():
     """The splits and the points are the same, but not where the solver starts."""
     X, sigmas = two_moons(300, random_state=0), [0.2, 0.3, 0.4]
-    model = fitted(X, sigma=sigmas, calibration=mode)
+    model = fitted(X, sigma=sigmas)
     for sigma, curve in zip(sigmas, model.curves_, strict=True):
-        alone = fitted(X, sigma=sigma, calibration=mode)
+        alone = fitted(X, sigma=sigma)
         np.testing.assert_allclose(curve.offsets, alone.curves_[0].offsets, rtol=2e-3)
         np.testing.assert_allclose(curve.volumes, alone.curves_[0].volumes, rtol=5e-3)
-        if mode == "paper":
-            np.testing.assert_allclose(curve.offsets, [alone.offset(mass) for mass in curve.masses], rtol=2e-3)
 
 
 @pytest.mark.parametrize(
     ("parameters", "criterion"),
     [
         ({"sigma": 3.0}, "given"),
-        ({"sigma": [2.0, 3.0], "selection": "area"}, "area"),
         ({"sigma": [2.0, 3.0]}, "log volume"),
-        ({"sigma": [2.0, 3.0, 4.0], "volume_method": "importance", "n_volume_points": 100}, "log volume"),
         ({"sigma": [2.0, 3.0, 4.0], "n_volume_points": 5}, "feature subsets"),
-        ({"sigma": [2.0, 3.0, 4.0], "volume_method": "box", "n_volume_points": 100}, "middle"),
     ],
 )
 def test_the_selection_says_what_it_did(parameters, criterion):
@@ -83,21 +81,10 @@ def test_extending_the_grid_keeps_the_points(monkeypatch):
     draws = []
     original = VolumeSampler.draw
     monkeypatch.setattr(VolumeSampler, "draw", lambda *a, **k: draws.append(1) or original(*a, **k))
-    monkeypatch.setattr("mvset.estimators.minimum_volume_set.bandwidth_grid", lambda *_: np.array([0.06, 0.05]))
+    monkeypatch.setattr("mvset.bandwidth.shape.bandwidth_grid", lambda *_: np.array([0.06, 0.05]))
     model = fitted(two_moons(400, random_state=0))
     assert len(model.curves_) > 5
     assert len(draws) == 1
-
-
-def test_the_rule_of_the_paper_is_reached_by_name():
-    X = two_moons(300, random_state=0)
-    model = fitted(X, sigma=[0.1, 0.15, 0.2, 0.3, 0.4], selection="area")
-    assert model.sigma_ == model.selection_.sigmas[np.argmin(model.selection_.values)]
-    others = [curve.area for curve in model.curves_ if curve.sigma != model.sigma_]
-    compared = model.selection_.values[model.selection_.sigmas != model.sigma_]
-    np.testing.assert_allclose(compared, others, rtol=1e-4)
-    default = fitted(X, sigma=[0.1, 0.15, 0.2, 0.3, 0.4])
-    assert default.sigma_ > model.sigma_
 
 
 def test_the_choice_can_be_read_off_what_decided():
@@ -120,15 +107,28 @@ def torus(n=300):
     return np.hstack([np.cos(angles), np.sin(angles)]) + 0.02 * rng.normal(size=(n, 4))
 
 
-def searched(X, larger_nus, sigmas=None):
+def task(X, splits=None, masses=MASSES, nu=0.4, n_points=10_000):
     rng = np.random.RandomState(0)
-    splits = random_splits(len(X), 5, 0.2, rng)
-    sampler = VolumeSampler("auto", X, 10_000, rng)
-    search = BandwidthSearch(
-        X, splits, mass_grid(0.95, 0.04, 10), sampler, Solver(0.4, 1e-3, -1), larger_nus=larger_nus
-    )
-    search.search(bandwidth_grid(X, rng) if sigmas is None else sigmas, extensible=sigmas is None)
+    splits = random_splits(len(X), 3, 0.2, rng) if splits is None else splits
+    return SearchTask(X, ColumnLayout(X.shape[1]), splits, masses, Solver(nu, 1e-3), n_points, rng)
+
+
+def searched(X, larger_nus, sigmas=None, scaling=None):
+    on = task(X)
+    on = replace(on, splits=random_splits(len(X), 5, 0.2, on.rng))
+    search = BandwidthSearch(on, scaling, larger_nus)
+    search.search(bandwidth_grid(search.mapped, on.rng) if sigmas is None else sigmas, extensible=sigmas is None)
     return search
+
+
+def test_of_sets_that_no_point_hits_the_middle_one_is_taken():
+    X = paper_mixture(15).sample(300, random_state=0)
+    search = BandwidthSearch(task(X, n_points=100))
+    search.sampler = VolumeSampler("box", X, 100, np.random.RandomState(0))
+    search.search(np.array([2.0, 3.0, 4.0]), extensible=False)
+    assert search.selection.criterion == "middle"
+    assert search.best.sigma == 3.0
+    assert search.reason == "The middle of the bandwidths into whose sets no sample point fell."
 
 
 def test_bandwidths_too_narrow_for_nu_are_solved_with_the_next_larger():
@@ -151,14 +151,25 @@ def test_nu_is_recorded_as_it_was_solved_and_measured():
         assert candidate.nu == nu
         for split, dual in zip(search.splits, candidate.duals, strict=True):
             assert dual.alpha.sum(dtype=np.float64) == pytest.approx(nu * len(split.train), rel=1e-5)
-        np.testing.assert_array_equal(search.scores[candidate.sigma], candidate.function(search.sample.points))
+        np.testing.assert_array_equal(search.scores[candidate.sigma], candidate.score(search.sample.points))
     search.choice = replace(search.choice, best=0)
     assert search.best.nu == 0.7
     splits = [*search.splits, *random_splits(300, 2, 0.2, np.random.RandomState(1))]
-    in_metrics = [Metric.fitted("standard", X[split.train], X.std(axis=0)) for split in splits]
-    for metrics in ([], in_metrics):
-        for split, dual in zip(splits, search.solve_splits(splits, metrics), strict=True):
-            assert dual.alpha.sum(dtype=np.float64) == pytest.approx(0.7 * len(split.train), rel=1e-5)
+    for split, dual in zip(splits, search.solved(splits).duals, strict=True):
+        assert dual.alpha.sum(dtype=np.float64) == pytest.approx(0.7 * len(split.train), rel=1e-5)
+
+
+def test_all_splits_are_solved_in_scalings_of_their_own():
+    X = torus()
+    search = searched(X, (), np.array([0.4, 0.8]), scaling="whiten")
+    splits = [*search.splits, *random_splits(300, 2, 0.2, np.random.RandomState(1))]
+    models = search.solved(splits)
+    expected = [Scaling.fitted("whiten", X[split.train], X.std(axis=0)) for split in splits]
+    assert models.scalings == expected
+    for split, dual, scaling in zip(splits, models.duals, expected, strict=True):
+        alone = solve_dual(lazy_gram(scaling(X), search.best.sigma), split.train, Solver(0.4, 1e-3))
+        assert dual.rho == pytest.approx(alone.rho, rel=1e-3)
+        assert dual.gap < 1e-3
 
 
 def test_wide_enough_bandwidths_and_bandwidths_that_are_given_need_no_larger_nu():
@@ -176,29 +187,27 @@ def test_the_estimator_tries_larger_nus_unless_it_is_given_one():
     assert fitted(torus(), sigma=[0.2, 0.4, 0.8]).nu_ == 0.4
 
 
-@pytest.mark.parametrize("metric", ["standard", "whiten"])
-def test_a_search_in_a_metric_is_the_search_of_the_mapped_rows(metric):
+@pytest.mark.parametrize("scaling", ["standard", "whiten"])
+def test_a_search_in_a_scaling_is_the_search_of_the_mapped_rows(scaling):
     X = paper_mixture(3).sample(200, random_state=0) * [1.0, 10.0, 100.0]
-    splits, masses, sigmas = random_splits(200, 3, 0.2, np.random.RandomState(0)), mass_grid(0.9, 0.04, 5), [0.5, 1.0]
-    here = BandwidthSearch(X, splits, masses, None, Solver(0.4, 1e-3, -1), metric=metric)
-    there = BandwidthSearch(here.metrics[0](X), splits, masses, None, Solver(0.4, 1e-3, -1))
+    here = BandwidthSearch(task(X), scaling)
+    there = BandwidthSearch(task(here.scalings[0](X), here.splits))
     for search in (here, there):
-        search.solve(np.array(sigmas), 0.4)
+        search.solve(np.array([0.5, 1.0]), 0.4)
     for a, b in zip(here.candidates, there.candidates, strict=True):
         np.testing.assert_array_equal(a.offsets, b.offsets)
-        np.testing.assert_allclose(a.function(X), b.function(here.metrics[0](X)), rtol=1e-5)
+        np.testing.assert_allclose(a.score(X), b.score(here.scalings[0](X)), rtol=1e-5)
 
 
 def test_only_the_bandwidth_chosen_is_solved_to_the_full_tolerance():
     X = two_moons(500, random_state=0)
     search = searched(X, (), np.array([0.05, 0.1, 0.2]))
     assert any(dual.gap > 1e-3 for candidate in search.candidates for dual in candidate.duals)
-    duals = search.solve_splits(search.splits, [])
-    assert all(dual.gap < 1e-3 for dual in duals)
+    models = search.solved(search.splits)
+    assert all(dual.gap < 1e-3 for dual in models.duals)
     alone = searched(X, (), np.array([search.best.sigma]))
-    assert alone.solve_splits(alone.splits, []) is alone.best.duals
-    ours, theirs = (aggregate(X, some, np.ones(5), search.best.sigma)(X) for some in (duals, alone.best.duals))
-    np.testing.assert_allclose(ours, theirs, rtol=1e-3)
+    assert alone.solved(alone.splits).duals is alone.best.duals
+    np.testing.assert_allclose(models.score()(X), alone.solved(alone.splits).score()(X), rtol=1e-3)
 
 
 @pytest.fixture
@@ -223,7 +232,7 @@ def test_chooses_as_the_volumes_do_where_they_can_be_measured(monkeypatch):
 
 def test_same_seed_same_choice(forced):
     X = paper_mixture(10).sample(200, random_state=0)
-    settings = {"metric": None, "splits": 3, "n_volume_points": 2000, "random_state": 1}
+    settings = {"scaling": None, "splits": 3, "n_volume_points": 2000, "random_state": 1}
     fits = [MinimumVolumeSet(**settings, n_jobs=n).fit(X) for n in (1, 2)]
     assert fits[0].sigma_ == fits[1].sigma_
     assert fits[0].volume_ == fits[1].volume_
@@ -231,11 +240,10 @@ def test_same_seed_same_choice(forced):
 
 def test_points_that_did_not_suffice_are_thinned(forced):
     """More were drawn than asked for, and they did not help: all scores are of those that are left."""
-    X, rng = paper_mixture(8).sample(200, random_state=0), np.random.RandomState(0)
-    splits, sampler = random_splits(200, 2, 0.2, rng), VolumeSampler("auto", X, 200, rng)
-    drawn, draw = [], sampler.draw
-    sampler.draw = lambda *arguments, **options: drawn.append(draw(*arguments, **options)) or drawn[-1]
-    search = BandwidthSearch(X, splits, mass_grid(0.9, 0.04, 5), sampler, Solver(0.8, 1e-3, -1))
+    X = paper_mixture(8).sample(200, random_state=0)
+    search = BandwidthSearch(task(X, nu=0.8, n_points=200))
+    drawn, draw = [], search.sampler.draw
+    search.sampler.draw = lambda *arguments, **options: drawn.append(draw(*arguments, **options)) or drawn[-1]
     search.search(np.array([3.0, 4.0]), extensible=False)
     assert len(drawn[-1].points) >= 400
     assert 200 <= len(search.sample.points) < 400
@@ -273,18 +281,18 @@ def test_splits_are_independent_up_to_one_round_over_all_rows():
     X = np.zeros((100, 1))
     for n_splits, expected in ((3, 3.0), (5, 5.0), (20, 5.0)):
         splits = random_splits(100, n_splits, 0.2, np.random.RandomState(0))
-        assert BandwidthSearch(X, splits, None, None, None).n_independent_splits == expected
+        assert BandwidthSearch(task(X, splits)).n_independent_splits == expected
 
 
 def test_small_training_samples_are_scored_on_three_thousand_rows_or_a_few_less():
     rows = np.arange(10_000)
     small, half = Split(rows[:4999], rows[4999:]), Split(rows[:5000], rows[5000:])
-    assert _scored(half, 10_000) is half
-    scored = _scored(small, 10_000)
-    np.testing.assert_array_equal(scored.train, small.train)
-    np.testing.assert_array_equal(scored.held_out, rows[4999::2])
-    assert len(_scored(Split(rows[:10], rows[-3000:]), 10_000).held_out) == 3000
-    searches = [BandwidthSearch(np.zeros((10_000, 1)), splits, None, None, None) for splits in ([small], [small, half])]
+    assert scored(half, 10_000) is half
+    found = scored(small, 10_000)
+    np.testing.assert_array_equal(found.train, small.train)
+    np.testing.assert_array_equal(found.held_out, rows[4999::2])
+    assert len(scored(Split(rows[:10], rows[-3000:]), 10_000).held_out) == 3000
+    searches = [BandwidthSearch(task(np.zeros((10_000, 1)), splits)) for splits in ([small], [small, half])]
     assert [search.training_samples_are_small for search in searches] == [True, False]
 
 
@@ -293,30 +301,30 @@ def test_small_training_samples_have_the_offsets_of_all_scores_together():
     rows = np.random.RandomState(0).permutation(200)
     splits = [Split(np.sort(part), np.setdiff1d(rows, part)) for part in (rows[:60], rows[60:120], rows[120:180])]
     masses = np.array([0.8, 0.9])
-    search = BandwidthSearch(X, splits, masses, None, Solver(0.4, 1e-3, -1))
+    search = BandwidthSearch(task(X, splits, masses))
     search.solve(np.array([0.3, 0.5]), 0.4)
     assert [candidate.sigma for candidate in search.candidates] == [0.3, 0.5]
     for candidate in search.candidates:
         for dual in candidate.duals:
             assert dual.alpha.sum(dtype=np.float64) == pytest.approx(0.4 * 60, rel=1e-5)
-        held = np.mean(candidate.function(X) >= candidate.offsets[:, np.newaxis], axis=1)
+        held = np.mean(candidate.score(X) >= candidate.offsets[:, np.newaxis], axis=1)
         np.testing.assert_allclose(held, masses, atol=0.1)
         assert (np.diff(candidate.offsets) < 0).all()
     search.choice = Choice(1, np.zeros(2), np.zeros(2))
-    again = search.solve_splits(splits, [])
+    again = search.solved(splits).duals
     assert all(dual.gap < 1e-3 for dual in again)
     more = [*splits, Split(np.sort(rows[140:]), np.sort(rows[:140]))]
-    further = search.solve_splits(more, [])
+    further = search.solved(more).duals
     for dual, before in zip(further, again, strict=False):
         np.testing.assert_array_equal(dual.alpha, before.alpha)
     assert further[3].alpha.sum(dtype=np.float64) == pytest.approx(0.4 * 60, rel=1e-5)
 
 
 def test_the_largest_set_is_the_largest_that_is_not_all_of_space():
-    function = lambda points, run: points[:, 0]  # noqa: E731
+    score = lambda points, run: points[:, 0]  # noqa: E731
     points = np.array([[0.5], [1.0], [1.5], [3.0]])
     for offsets, expected in (([2.0, 1.0], [0, 1, 1, 1]), ([2.0, 0.0], [0, 0, 0, 1]), ([0.0, 0.0], [1, 1, 1, 1])):
-        candidate = Candidate(Solver(0.4, 1e-3, -1), function, np.array(offsets), np.array([offsets]), [], None)
+        candidate = Candidate(Solver(0.4, 1e-3), score, np.array(offsets), np.array([offsets]), [], None)
         np.testing.assert_array_equal(candidate.largest_set(map)(points), np.array(expected, dtype=bool))
 
 
@@ -335,13 +343,10 @@ def test_sets_that_are_all_of_space_have_no_effective_sample_size():
         assert search.effective_sample_size == size
 
 
-def test_a_metric_pays_for_its_parameters():
+def test_a_scaling_pays_for_its_parameters():
     X = paper_mixture(3).sample(100, random_state=0)
-    for metric, n_parameters in ((None, 0), ("whiten", Metric.fitted("whiten", X, X.std(axis=0)).n_parameters)):
-        rng = np.random.RandomState(0)
-        splits, sampler = random_splits(100, 3, 0.2, rng), VolumeSampler("auto", X, 500, rng)
-        masses, solver = mass_grid(0.9, 0.04, 5), Solver(0.4, 1e-3, -1)
-        search = BandwidthSearch(X, splits, masses, sampler, solver, metric=metric)
+    for scaling, n_parameters in ((None, 0), ("whiten", Scaling.fitted("whiten", X, X.std(axis=0)).n_parameters)):
+        search = BandwidthSearch(task(X, n_points=500), scaling)
         search.search(np.array([1.0]), extensible=False)
         penalty = n_parameters * np.log(80) / 160
         assert search.penalised_log_volume == pytest.approx(search.curves[0].mean_log_volume + penalty)
@@ -349,20 +354,24 @@ def test_a_metric_pays_for_its_parameters():
         assert search.reason == "One bandwidth was given."
 
 
-def test_one_metric_serves_all_splits_where_rows_are_many():
+def test_one_scaling_serves_all_splits_where_rows_are_many():
     X = paper_mixture(3).sample(100, random_state=0)
-    splits = random_splits(100, 3, 0.2, np.random.RandomState(0))
-    n_parameters = Metric.fitted("whiten", X, X.std(axis=0)).n_parameters
-    for rows_per_parameter, n_metrics in ((100 / n_parameters, 1), (101 / n_parameters, 3)):
-        search = BandwidthSearch(X, splits, None, None, None, metric="whiten", rows_per_parameter=rows_per_parameter)
-        assert len(search.split_metrics(splits)) == n_metrics
-    assert BandwidthSearch(X, splits, None, None, None).split_metrics(splits) == []
+    n_parameters = Scaling.fitted("whiten", X, X.std(axis=0)).n_parameters
+    for scaling, rows_per_parameter, n_scalings in (
+        ("whiten", 100 / n_parameters, 1),
+        ("whiten", 101 / n_parameters, 3),
+        (None, 0.0, 0),
+    ):
+        search = BandwidthSearch(task(X, n_points=500), scaling, rows_per_parameter=rows_per_parameter)
+        search.search(np.array([1.0]), extensible=False)
+        models = search.solved(search.splits)
+        assert len(models.scalings) == len(models.score().scalings) == n_scalings
 
 
-def with_candidates(training_masses, best=0, values=None, **options):
+def with_candidates(training_masses, best=0, values=None):
     """A search in rows of global scale two, as after candidates of these training masses were measured."""
     X = np.repeat([-2.0, 2.0], 10)[:, np.newaxis]
-    search = BandwidthSearch(X, [], np.array([0.8, 0.9]), None, None, **options)
+    search = BandwidthSearch(task(X, [], np.array([0.8, 0.9])))
     search.candidates = [
         SimpleNamespace(sigma=float(sigma), report=SimpleNamespace(training_mass=mass))
         for sigma, mass in enumerate(training_masses, start=1)
@@ -413,23 +422,20 @@ def test_the_grid_grows_beyond_the_scale_of_the_rows_only_if_the_last_step_made_
     assert not with_candidates([0.7] * 3, values=falling)._gains_nothing_by_width(wider)
     assert not with_candidates([0.7] * 3, values=flat)._gains_nothing_by_width(narrower)
     assert not with_candidates([0.7] * 3, values=flat)._gains_nothing_by_width(np.empty(0))
-    assert not with_candidates([0.7] * 3, values=flat, rule="area")._gains_nothing_by_width(wider)
     assert not with_candidates([0.7] * 2, values=flat[1:])._gains_nothing_by_width(wider)  # 2 is the global scale
     assert not with_candidates([0.7] * 3, values=[1.0])._gains_nothing_by_width(wider)
 
 
-def test_columns_are_left_out_only_where_bandwidths_are_compared_by_volumes_in_more_than_five():
-    def can_fall_back(n_candidates=2, method="auto", n_columns=6, rule="log_volume", extensible=False):
-        search = BandwidthSearch(np.zeros((4, n_columns)), [], None, SimpleNamespace(method=method), None, rule)
+def test_columns_are_left_out_only_where_bandwidths_are_compared_in_more_than_five():
+    def can_fall_back(n_candidates=2, n_columns=6, extensible=False):
+        search = BandwidthSearch(task(np.zeros((4, n_columns)), []))
         search.candidates, search.extensible = [None] * n_candidates, extensible
         return search._can_fall_back
 
     assert can_fall_back()
     assert can_fall_back(n_candidates=1, extensible=True)
     assert not can_fall_back(n_candidates=1)
-    assert not can_fall_back(method="importance")
     assert not can_fall_back(n_columns=5)
-    assert not can_fall_back(rule="area")
 
 
 @pytest.mark.parametrize(
@@ -450,9 +456,9 @@ def test_points_are_drawn_for_the_middle_candidate_first_and_then_for_the_best(m
         draw(self, candidate, share)
 
     monkeypatch.setattr(BandwidthSearch, "_draw", recorded)
-    X, rng = two_moons(100, random_state=0), np.random.RandomState(0)
-    splits, sampler = random_splits(100, 3, 0.2, rng), VolumeSampler(method, X, 2000, rng)
-    search = BandwidthSearch(X, splits, mass_grid(0.9, 0.04, 5), sampler, Solver(0.8, 1e-3, -1))
+    X = two_moons(100, random_state=0)
+    search = BandwidthSearch(task(X, masses=mass_grid(0.9, 0.04, 5), nu=0.8))
+    search.sampler = VolumeSampler(method, X, 2000, np.random.RandomState(0))
     search.solve(np.array(sigmas), 0.8)
     assert search.candidates[0].report.training_mass < 0.86
     search.measure()

@@ -6,37 +6,39 @@ from dataclasses import FrozenInstanceError, replace
 import numpy as np
 import pytest
 
-from mvset.calibration.calibration import Calibration, HeldOut, warn_if_dependent
+from mvset.calibration.calibration import COMPARABLE_FROM, Calibration, warn_if_dependent
+from mvset.calibration.dependence import group_effects
 from mvset.calibration.guarantees import Guarantee
 from mvset.calibration.splits import Split, random_splits
+from mvset.calibration.ways import HeldOutRows, cross_calibrated
 from mvset.exceptions import DependenceWarning
-from mvset.inference.intervals import binomial_interval
+from mvset.inference.p_values import binomial_interval
 
 MASSES = np.linspace(0.001, 0.999, 333)
-MODES = ("split", "paper", "conformal", "pac", "training")
+MODES = ("cross", "conformal", "pac", "paper")
 
 
-def never(rows):
-    raise AssertionError("the averaged score is for rows with many copies")
-
-
-def from_splits(splits, scores, groups=None, **options):
-    """Calibration of distinct rows."""
+def crossed(splits, scores, groups=None, ordered=None):
+    """Calibration of distinct rows that splits hold out."""
     rows = np.arange(1000.0)[:, np.newaxis]
-    return Calibration.from_splits(HeldOut.of(rows, splits, scores, never, groups), **options)
+    return cross_calibrated(HeldOutRows(rows, np.arange(1000), splits, groups, ordered), scores, None).calibration
+
+
+def conformal(scores, ordered=None, effects=None):
+    return Calibration.from_scores(scores, Guarantee("conformal")).dependent(scores, ordered=ordered, effects=effects)
 
 
 def calibrated(mode, n=101, seed=0, ties=False):
     """Normal scores, with each row held out twice where there are splits."""
     rng = np.random.default_rng(seed)
     value = rng.normal(size=n).round(0 if ties else 12)
-    if mode in ("split", "paper"):
+    if mode == "cross":
         splits = random_splits(n, 4, 0.5, np.random.RandomState(seed))
         scores = [value[split.held_out] + 0.1 * (not ties) * rng.normal(size=len(split.held_out)) for split in splits]
-        return from_splits(splits, scores, of_paper=mode == "paper")
-    if mode == "training":
-        return Calibration.from_training(np.sort(value)[::-1].copy())
-    return Calibration.from_reserved(value, Guarantee(mode))
+        return crossed(splits, scores)
+    if mode == "paper":
+        return Calibration.without_scores(np.sort(value)[::-1].copy())
+    return Calibration.from_scores(value, Guarantee(mode))
 
 
 @pytest.fixture(params=MODES)
@@ -58,50 +60,65 @@ def test_it_is_immutable_and_pickled_through_its_constructor(calibration):
 def test_scores_repeat_if_many_rows_have_them():
     scores = np.random.default_rng(0).uniform(0.1, 0.2, size=50_000).astype(np.float32).astype(float)
     assert len(np.unique(scores)) < len(scores) - 100  # some tie by rounding
-    assert not len(Calibration.from_reserved(scores, Guarantee("conformal")).repeated_scores)
+    assert not len(conformal(scores).repeated_scores)
     scores[:60], scores[60:120] = 0.11, 0.19
-    found = Calibration.from_reserved(scores, Guarantee("conformal")).repeated_scores
+    found = conformal(scores).repeated_scores
     np.testing.assert_array_equal(found, [0.11, 0.19])
-    few = Calibration.from_reserved(np.repeat([1.0, 2.0, 3.0], [2, 3, 4]), Guarantee("conformal"))
+    few = conformal(np.repeat([1.0, 2.0, 3.0], [2, 3, 4]))
     np.testing.assert_array_equal(few.repeated_scores, [2.0, 3.0])
 
 
 @pytest.mark.parametrize(
-    ("field", "damage"),
+    ("field", "damage", "problem"),
     [
-        ("guarantee", lambda guarantee: guarantee.mode),
-        ("offsets", lambda a: a[::-1].copy()),
-        ("offsets", lambda a: a[:0].copy()),
-        ("offsets", lambda a: a[:-1].copy()),
-        ("offsets", lambda a: a.astype(np.float32)),
-        ("offsets", lambda a: a[:, np.newaxis]),
-        ("offsets", lambda a: np.where(np.arange(len(a)) == 3, np.nan, a)),
-        ("offsets", lambda a: np.where(np.arange(len(a)) == 0, np.inf, a)),
-        ("scores", lambda a: a[::-1].copy()),
-        ("scores", lambda a: np.append(a, np.inf)),
-        ("scores", lambda a: np.append(np.nan, a)),
-        ("scores", lambda a: a[:-1].copy()),
-        ("scores", lambda a: a.astype(str)),
-        ("scores", lambda a: a.tolist()),
-        ("effects", lambda a: np.full_like(a, 0.99)),
-        ("effects", lambda a: np.append(a, 1.0)),
-        ("effects", lambda a: np.where(np.arange(len(a)) == 3, np.nan, a)),
-        ("order_effects", lambda a: np.full_like(a, 0.99)),
-        ("order_effects", lambda a: np.append(a, 1.0)),
-        ("order_effects", lambda a: np.where(np.arange(len(a)) == 3, np.inf, a)),
-        ("comparable_from", lambda mass: 1.0),
-        ("comparable_from", lambda mass: -0.1),
-        ("comparable_from", lambda mass: np.nan),
+        ("guarantee", lambda guarantee: guarantee.mode, r"\.guarantee is of the wrong type"),
+        ("offsets", lambda a: a[::-1].copy(), r"\.offsets must descend"),
+        ("offsets", lambda a: a[:-1].copy(), r"\.effects must have length"),
+        ("offsets", lambda a: a.astype(np.float32), r"\.offsets must be a float64 array"),
+        ("offsets", lambda a: a[:, np.newaxis], r"\.offsets must be a float64 array of 1"),
+        ("offsets", lambda a: np.where(np.arange(len(a)) == 3, np.nan, a), r"\.offsets must be finite"),
+        ("offsets", lambda a: np.where(np.arange(len(a)) == 0, np.inf, a), r"\.offsets must be finite"),
+        ("scores", lambda a: a[::-1].copy(), r"\.scores must ascend"),
+        ("scores", lambda a: np.append(a, np.inf), r"\.scores must be finite"),
+        ("scores", lambda a: np.append(np.nan, a), r"\.scores must be finite"),
+        ("scores", lambda a: a[:-1].copy(), r"\.counts must have length"),
+        ("scores", lambda a: a.astype(str), r"\.scores must be a float64 array"),
+        ("scores", lambda a: a.tolist(), r"\.scores must be a float64 array"),
+        ("effects", lambda a: np.full_like(a, 0.99), r"\.effects and \.order_effects must be at least one"),
+        ("effects", lambda a: np.append(a, 1.0), r"\.effects must have length"),
+        ("effects", lambda a: np.where(np.arange(len(a)) == 3, np.nan, a), r"\.effects must be finite"),
+        ("order_effects", lambda a: np.full_like(a, 0.99), r"\.effects and \.order_effects must be at least one"),
+        ("order_effects", lambda a: np.append(a, 1.0), r"\.order_effects must have length"),
+        ("order_effects", lambda a: np.where(np.arange(len(a)) == 3, np.inf, a), r"\.order_effects must be finite"),
+        ("comparable_from", lambda mass: 1.0, r"\.comparable_from must be a mass"),
+        ("comparable_from", lambda mass: -0.1, r"\.comparable_from must be a mass"),
+        ("comparable_from", lambda mass: np.nan, r"\.comparable_from must be a mass"),
+        ("counts", lambda a: a - 1.0, r"\.counts must be numbers of rows"),
+        ("counts", lambda a: a + 0.5, r"\.counts must be numbers of rows"),
+        ("counts", lambda a: a + 1.0, r"\.counts must be one for the scores that are kept"),
+        ("exact_up_to", lambda score: np.nan, r"\.exact_up_to must be a score"),
+        ("exact_up_to", lambda score: None, r"\.exact_up_to must be a score"),
     ],
 )
-@pytest.mark.parametrize("mode", ["split", "conformal", "pac"])
-def test_damaged_parts_are_refused(mode, field, damage):
+@pytest.mark.parametrize("mode", ["cross", "conformal", "pac"])
+def test_damaged_parts_are_refused(mode, field, damage, problem):
     parts = calibrated(mode).__getstate__()
     parts[field] = damage(parts[field])
-    with pytest.raises(ValueError, match="Calibration"):
+    with pytest.raises(ValueError, match=f"^Calibration{problem}"):
         Calibration(**parts)
-    with pytest.raises(ValueError, match="Calibration"):
+    with pytest.raises(ValueError, match=f"^Calibration{problem}"):
         object.__new__(Calibration).__setstate__(parts)
+
+
+@pytest.mark.parametrize("mode", ["cross", "conformal"])
+def test_every_score_has_its_offset(mode):
+    parts = calibrated(mode).__getstate__()
+    fewer = {name: parts[name][:-1].copy() for name in ("offsets", "effects", "order_effects")}
+    with pytest.raises(ValueError, match=r"^Calibration must have an offset for each score; has "):
+        Calibration(**parts | fewer)
+    none = {name: parts[name][:0].copy() for name in ("offsets", "effects", "order_effects", "scores", "counts")}
+    with pytest.raises(ValueError, match=r"^Calibration\.offsets must descend .* at least one"):
+        Calibration(**parts | none)
 
 
 # ---------------------------------------------------------------- offsets and levels
@@ -111,7 +128,7 @@ def test_damaged_parts_are_refused(mode, field, damage):
 @pytest.mark.parametrize("n", [1, 2, 20, 101])
 @pytest.mark.parametrize("mode", MODES)
 def test_levels_tell_membership_in_the_set_of_every_mass(mode, n, ties):
-    calibration = calibrated(mode, max(n, 4) if mode in ("split", "paper") else n, ties=ties)
+    calibration = calibrated(mode, max(n, 4) if mode == "cross" else n, ties=ties)
     offsets = calibration.offsets
     scores = np.concatenate([offsets, np.nextafter(offsets, -np.inf), offsets + 0.01, [-100.0, 100.0]])
     levels = calibration.level(scores)
@@ -127,10 +144,10 @@ def test_sets_are_nested(calibration):
 
 
 @pytest.mark.parametrize("n", [20, 101, 1000])
-def test_split_mode_takes_the_half_rank_nearest_to_the_mass(n):
+def test_cross_mode_takes_the_half_rank_nearest_to_the_mass(n):
     """The set of rank k holds (k+1)/(n+2) of new rows."""
     scores = np.random.default_rng(0).normal(size=n)
-    calibration = from_splits([Split(np.arange(0), np.arange(n))], [scores])
+    calibration = crossed([Split(np.arange(0), np.arange(n))], [scores])
     for mass in MASSES:
         rank = np.clip(np.round(2 * ((n + 2) * mass - 1)) / 2, 1, n)
         around = [np.sort(scores)[-int(k)] for k in (np.floor(rank), np.ceil(rank))]
@@ -138,18 +155,18 @@ def test_split_mode_takes_the_half_rank_nearest_to_the_mass(n):
         assert calibration.share_inside(mass) == pytest.approx(np.floor(rank) / n)
 
 
-def test_split_mode_holds_the_mass_of_new_rows():
+def test_cross_mode_holds_the_mass_of_new_rows():
     """Uniform scores of one model: the mass of {score >= offset} is 1 - offset, with a mean of 0.9 within a rank."""
     draws = np.random.default_rng(0).uniform(size=(4000, 60))
     splits = [Split(np.arange(0), np.arange(60))]
-    masses = [1 - from_splits(splits, [draw], ordered=False).offset(0.9) for draw in draws]
+    masses = [1 - crossed(splits, [draw], ordered=False).offset(0.9) for draw in draws]
     assert np.mean(masses) == pytest.approx(0.9, abs=0.5 / 60 + 4 * np.std(masses) / np.sqrt(4000))
 
 
 @pytest.mark.parametrize("mass", [0.5, 0.9, 0.95])
 def test_conformal_offsets_are_scores_of_the_rank_promised(mass):
     scores = np.random.default_rng(0).normal(size=300)
-    calibration = Calibration.from_reserved(scores, Guarantee("conformal"))
+    calibration = conformal(scores)
     rank = int(np.ceil(301 * mass - 1e-9))
     assert calibration.offset(mass) == pytest.approx(np.sort(scores)[-rank], rel=1e-11)
     assert calibration.share_inside(mass) == rank / 300
@@ -159,7 +176,7 @@ def test_a_mass_that_the_rows_cannot_guarantee_is_refused():
     calibration = calibrated("conformal", 19)
     assert calibration.offset(0.95) == pytest.approx(calibration.scores[0])
     assert not calibration.can_guarantee(0.951)
-    with pytest.raises(ValueError, match=r"19 calibration rows cannot guarantee mass=0.96 .* takes 24.* 0.95 at most"):
+    with pytest.raises(ValueError, match=r"19 calibration rows cannot .* mass=0.96 .* takes 24.* at most mass=0.95"):
         calibration.offset(0.96)
     np.testing.assert_array_equal(calibration.guaranteed([0.5, 0.95, 0.99]), [0.5, 0.95])
 
@@ -173,78 +190,23 @@ def test_masses_lie_between_zero_and_one(calibration, mass):
 # ---------------------------------------------------------------- where it comes from
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_scores_of_rows_held_out_are_pooled_as_by_hand(seed):
-    rng = np.random.default_rng(seed)
-    X = rng.integers(3, size=(60, 2)).astype(float)  # many equal rows, some of them ten times and more
-    groups = rng.choice(list("abc"), size=60)
-    splits = random_splits(60, 5, 0.17, np.random.RandomState(seed))  # some rows are never held out
-    models = rng.normal(size=(5, 3, 3))
-
-    def averaged(rows):
-        return models.mean(axis=0)[tuple(rows.astype(int).T)]
-
-    scores = [model[tuple(X[split.held_out].astype(int).T)] for model, split in zip(models, splits, strict=True)]
-    held_out = HeldOut.of(X, splits, scores, averaged, groups)
-    rows = sorted({i for split in splits for i in split.held_out})
-    np.testing.assert_array_equal(held_out.rows, rows)
-    for row, score in zip(rows, held_out.row_scores, strict=True):
-        unseen = [
-            model[tuple(X[row].astype(int))]
-            for model, split in zip(models, splits, strict=True)
-            if (X[split.held_out] == X[row]).all(axis=1).any()
-        ]
-        copies = np.sum((X[rows] == X[row]).all(axis=1))
-        assert score == pytest.approx(np.mean(unseen) if copies < 10 else averaged(X[[row]])[0])
-    for split, found, own in zip(splits, held_out.split_rows, held_out.split_scores, strict=True):
-        np.testing.assert_array_equal(held_out.rows[found], split.held_out)
-        assert len(own) == len(found)
-    np.testing.assert_array_equal(np.array(list("abc"))[held_out.groups], groups[rows])
-    assert HeldOut.of(X, splits, scores, averaged).groups is None
-
-
-def test_equal_rows_have_the_same_score():
-    X = np.array([[1.0, 0.0], [2.0, 0.0], [1.0, 0.0], [3.0, 0.0], [-0.0, 0.0], [0.0, 0.0]])
-    splits = [Split(np.array([3]), np.array([0, 1, 2, 4])), Split(np.array([3]), np.array([2, 5]))]
-    held_out = HeldOut.of(X, splits, [np.array([1.0, 5.0, 1.0, 0.2]), np.array([3.0, 0.4])], never)
-    np.testing.assert_array_equal(held_out.rows, [0, 1, 2, 4, 5])
-    np.testing.assert_allclose(held_out.row_scores, [2.0, 5.0, 2.0, 0.3, 0.3])
-
-
-@pytest.mark.parametrize("copies", [9, 10])
-def test_a_row_repeated_ten_times_has_the_averaged_score(copies):
-    X = np.append(np.zeros(copies), [1.0, 2.0])[:, np.newaxis]
-    split = Split(np.arange(0), np.arange(copies + 2))
-    held_out = HeldOut.of(X, [split], [np.append(np.full(copies, 0.5), [0.1, 0.2])], lambda rows: rows[:, 0] + 7.0)
-    expected = np.append(np.full(copies, 0.5 if copies < 10 else 7.0), [0.1, 0.2])
-    np.testing.assert_array_equal(held_out.row_scores, expected)
-
-
 def test_each_row_counts_once_with_its_mean_score():
     splits = [Split(np.array([3, 4]), np.array([0, 1, 2])), Split(np.array([0, 3]), np.array([1, 2, 4]))]
-    calibration = from_splits(splits, [np.array([1.0, 2.0, 3.0]), np.array([4.0, 3.0, 0.5])])
+    calibration = crossed(splits, [np.array([1.0, 2.0, 3.0]), np.array([4.0, 3.0, 0.5])])
     np.testing.assert_array_equal(calibration.scores, [0.5, 1.0, 3.0, 3.0])
-    assert calibration.guarantee.mode == "split"
-    assert calibration.comparable_from == 0.5
-
-
-def test_the_paper_takes_the_mean_of_the_offsets_of_the_splits():
-    splits = [Split(np.array([3]), np.array([0, 1])), Split(np.array([0]), np.array([1, 2]))]
-    scores = [np.array([1.0, 2.0]), np.array([5.0, 3.0])]
-    calibration = from_splits(splits, scores, of_paper=True)
-    np.testing.assert_allclose(calibration.offsets, [(1.5 + 4.0) / 2, (1.0 + 3.0) / 2])
-    np.testing.assert_array_equal(calibration.scores, [1.0, 3.0, 3.5])
+    assert calibration.guarantee.mode == "cross"
+    assert calibration.comparable_from == COMPARABLE_FROM == 0.5
 
 
 def test_reserved_rows_are_comparable_at_every_mass():
     calibration = calibrated("conformal")
     assert calibration.comparable_from == 0.0
     np.testing.assert_allclose(calibration.comparable_masses, np.arange(1, 100) / 100)
-    np.testing.assert_allclose(calibrated("split").comparable_masses, np.arange(50, 100) / 100)
+    np.testing.assert_allclose(calibrated("cross").comparable_masses, np.arange(50, 100) / 100)
 
 
 def test_offsets_of_training_rows_say_nothing_about_new_ones():
-    calibration = calibrated("training")
+    calibration = calibrated("paper")
     assert not calibration.is_calibrated
     for call in (
         lambda: calibration.p_value([0.0]),
@@ -259,21 +221,20 @@ def test_offsets_of_training_rows_say_nothing_about_new_ones():
 def test_the_order_of_rows_counts_if_they_depend_on_it_or_if_told():
     rng = np.random.default_rng(0)
     independent, smooth = rng.normal(size=500), np.sin(np.arange(500) / 15) + 0.1 * rng.normal(size=500)
-    guarantee = Guarantee("conformal")
-    assert Calibration.from_reserved(independent, guarantee).decorrelation == 1
-    assert Calibration.from_reserved(smooth, guarantee).decorrelation > 10
-    assert Calibration.from_reserved(smooth, guarantee, ordered=False).decorrelation == 1
-    dependent = Calibration.from_reserved(smooth, guarantee, ordered=True)
+    assert conformal(independent).decorrelation == 1
+    assert conformal(smooth).decorrelation > 10
+    assert conformal(smooth, ordered=False).decorrelation == 1
+    dependent = conformal(smooth, ordered=True)
     assert dependent.decorrelation == np.ceil(2 * dependent.order_effects.max())
     splits = [Split(np.arange(0), np.arange(500))]
-    assert from_splits(splits, [smooth]).decorrelation > 10
-    assert from_splits(splits, [independent]).decorrelation == 1
+    assert crossed(splits, [smooth]).decorrelation > 10
+    assert crossed(splits, [independent]).decorrelation == 1
 
 
 def test_rows_that_depend_on_their_neighbours_warn():
     smooth = np.sin(np.arange(500) / 15)
     with pytest.warns(DependenceWarning, match=r"500 calibration rows count for about \d+ .* time_order=True"):
-        warn_if_dependent(Calibration.from_reserved(smooth, Guarantee("conformal")), 0.9)
+        warn_if_dependent(conformal(smooth), 0.9)
     warn_if_dependent(calibrated("conformal"), 0.9)
 
 
@@ -292,11 +253,12 @@ def test_effective_size_is_the_number_of_rows_by_both_effects():
 def test_rows_of_a_group_count_for_less():
     scores = np.repeat(np.random.default_rng(0).normal(size=50), 8)
     groups = np.repeat(np.arange(50), 8)
-    guarantee = Guarantee("conformal")
-    reserved = Calibration.from_reserved(scores, guarantee, groups=groups, ordered=False)
+    plain = conformal(scores, ordered=False)
+    reserved = conformal(scores, ordered=False, effects=group_effects(scores, groups, plain.offsets))
+    assert plain.effective_size(0.8) == 400
     assert reserved.effective_size(0.8) == pytest.approx(50, rel=0.05)
     held_out = [Split(np.arange(100), np.arange(100, 400))]
-    pooled = from_splits(held_out, [scores[100:]], groups=groups, ordered=False)
+    pooled = crossed(held_out, [scores[100:]], groups=groups, ordered=False)
     assert pooled.effective_size(0.8) == pytest.approx(300 / 8, rel=0.1)
 
 
@@ -307,7 +269,7 @@ def test_splits_that_disagree_count_for_less():
     sizes = []
     for noise in (0.0, 0.5, 5.0):
         scores = [value[split.held_out] + noise * rng.normal(size=150) for split in splits]
-        sizes.append(from_splits(splits, scores, ordered=False).effective_size(0.9))
+        sizes.append(crossed(splits, scores, ordered=False).effective_size(0.9))
     assert sizes[0] == pytest.approx(300)
     assert sizes[0] > sizes[1] > sizes[2] >= 90
 
@@ -348,19 +310,19 @@ def test_a_score_lies_below_all_offsets(mode, height):
 
 @pytest.mark.parametrize(("least", "below"), [(0.5, -0.5), (-0.5, -1.5), (-50.0, -100.0), (3.0, 0.0)])
 def test_a_score_lies_below_the_least_offset_by_one_or_its_size(least, below):
-    assert Calibration.from_training(np.array([200.0, 100.0, least])).below_all == below
+    assert Calibration.without_scores(np.array([200.0, 100.0, least])).below_all == below
 
 
 def test_one_calibration_row_answers():
-    calibration = Calibration.from_reserved(np.array([1.0]), Guarantee("conformal"))
+    calibration = conformal(np.array([1.0]))
     counter = calibration.drift_counter(0.5)
     counter.update(np.array([0.5, 2.0]))
     assert not counter.report().drifted
-    assert from_splits([Split(np.arange(1), np.array([1]))], [np.array([1.0])]).drift_counter(0.5) is not None
+    assert crossed([Split(np.arange(1), np.array([1]))], [np.array([1.0])]).drift_counter(0.5) is not None
 
 
 def test_p_values_are_ranks():
-    calibration = calibrated("split")
+    calibration = calibrated("cross")
     p_values = calibration.p_value([-np.inf, np.inf, calibration.scores[4]])
     np.testing.assert_allclose(p_values, np.array([1, 102, 6]) / 102)
 
@@ -382,7 +344,7 @@ def test_drift_is_judged_by_effective_rows():
     assert widths[0] < widths[1]
 
 
-@pytest.mark.parametrize("mode", ["split", "paper", "conformal", "pac"])
+@pytest.mark.parametrize("mode", ["cross", "conformal", "pac"])
 @pytest.mark.parametrize("n", [4, 9])
 def test_a_handful_of_rows_still_answers(mode, n):
     calibration = calibrated(mode, n)

@@ -7,12 +7,15 @@ import pickle
 import numpy as np
 import pytest
 
-from mvset.calibration.calibration import COMPARABLE_FROM, Calibration, HeldOut
-from mvset.calibration.group_calibration import GroupCalibrations
+from mvset.calibration.calibration import COMPARABLE_FROM, Calibration
+from mvset.calibration.dependence import group_effects
 from mvset.calibration.guarantees import Guarantee
 from mvset.calibration.score_summary import ScoreSummary, bins_of
 from mvset.calibration.splits import random_splits
-from mvset.inference.monitor import DriftMonitor
+from mvset.calibration.strata import StratumCalibrations
+from mvset.calibration.streamed_scores import StreamedScores
+from mvset.calibration.ways import Calibrated, HeldOutRows, cross_calibrated
+from mvset.estimators.drift_monitor import DriftMonitor
 
 WIDTH = 2.0**-14  # of a bin, relative to its scores
 RNG = np.random.default_rng(0)
@@ -130,7 +133,7 @@ def test_scores_between_a_power_of_two_and_the_next_have_so_many_bins():
 # ---------------------------------------------------------------- calibrations of many rows
 
 
-MODES = ("split", "conformal", "pac")
+MODES = ("cross", "conformal", "pac")
 MASSES = np.append(np.linspace(0.01, 0.99, 99), [0.003, 0.9033, 0.995])
 
 
@@ -177,6 +180,24 @@ def test_only_many_scores_are_summarised(mode, n, is_summary):
     assert calibration.is_summary == is_summary
     assert calibration.n_rows == n
     assert (len(calibration.scores) < n) == is_summary
+
+
+@pytest.mark.parametrize("n", [0, 900, 1000, 1001, 3000])
+def test_scores_that_come_in_parts_calibrate_as_all_at_once(n):
+    def make(scores):
+        return calibrated(lambda: Calibration.from_scores(scores, Guarantee("conformal")), 500)
+
+    scores = SCORES["around zero"][:n]
+    streamed = StreamedScores(1000)
+    streamed.summary = ScoreSummary(500)
+    for part in np.array_split(scores, 7):
+        streamed.add(part)
+    np.testing.assert_array_equal(streamed.first, scores[:1000])
+    if n:
+        assert make(streamed) == make(scores)
+    else:
+        with pytest.raises(ValueError, match="there must be at least one"):
+            make(streamed)
 
 
 def test_all_rows_are_counted(pair):
@@ -272,7 +293,7 @@ def test_intervals_and_bands_are_those_of_all_scores(mode):
     np.testing.assert_allclose(found.upper, expected.upper, atol=2 / 3000)
 
 
-@pytest.mark.parametrize("mode", ["split", "conformal"])
+@pytest.mark.parametrize("mode", ["cross", "conformal"])
 def test_calibrations_with_design_effects_are_those_of_all_scores(mode):
     """Rows in groups of ten, ordered by group."""
     rng = np.random.default_rng(3)
@@ -281,11 +302,12 @@ def test_calibrations_with_design_effects_are_those_of_all_scores(mode):
 
     def make():
         if mode == "conformal":
-            return Calibration.from_reserved(scores, Guarantee(mode), groups=groups, ordered=True)
+            found = Calibration.from_scores(scores, Guarantee(mode))
+            return found.dependent(scores, ordered=True, effects=group_effects(scores, groups, found.offsets))
         splits = random_splits(3000, 4, 0.5, np.random.RandomState(0))
         noise = [scores[split.held_out] + 0.1 * rng.normal(size=1500) for split in splits]
-        rows = np.arange(3000.0)[:, np.newaxis]
-        return Calibration.from_splits(HeldOut.of(rows, splits, noise, None, groups), ordered=True)
+        held_out = HeldOutRows(np.arange(3000.0)[:, np.newaxis], np.arange(3000), splits, groups, True)
+        return cross_calibrated(held_out, noise, None).calibration
 
     exact, summary = make(), calibrated(make, 1000)
     assert summary.is_summary
@@ -298,9 +320,12 @@ def test_calibrations_with_design_effects_are_those_of_all_scores(mode):
 
 def test_groups_of_a_summarised_calibration_have_its_typical_rows_added():
     scores, groups = SCORES["around zero"], np.where(np.arange(3000) < 40, "few", "many")
-    exact, summary = both(scores, "split", comparable_from=COMPARABLE_FROM)
-    found = calibrated(lambda: GroupCalibrations.of(summary, scores, groups, 0.9), 500)
-    expected = GroupCalibrations.of(exact, scores, groups, 0.9)
+    exact, summary = both(scores, "cross", comparable_from=COMPARABLE_FROM)
+
+    def strata_of(calibration):
+        return StratumCalibrations.of(Calibrated(calibration, scores, np.arange(3000)), groups, 0.9)
+
+    found, expected = calibrated(lambda: strata_of(summary), 500), strata_of(exact)
     few, many = found.calibrations
     assert (few.n_rows, few.is_summary, many.n_rows, many.is_summary) == (60, False, 2980, True)
     for a, b in zip(found.calibrations, expected.calibrations, strict=True):
@@ -354,7 +379,7 @@ def test_drift_is_reported_as_from_all_scores(mode, comparable_from):
         assert found.drifted == expected.drifted == (new.mean() < -0.2)
 
 
-@pytest.mark.parametrize("mode", ["split", "conformal"])
+@pytest.mark.parametrize("mode", ["cross", "conformal"])
 def test_wide_bins_make_no_false_alarm_and_find_a_shift(mode):
     """Five bins: a batch that is counted in another way than the calibration rows is found to differ."""
     rng = np.random.default_rng(5)

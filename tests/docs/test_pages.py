@@ -18,7 +18,8 @@ PAGES = sorted(DOCS.rglob("*.md"))
 def test_every_public_name_is_in_the_reference_once():
     text = "\n".join(page.read_text() for page in (DOCS / "reference").glob("*.md"))
     shown = re.findall(r"^::: mvset\.(\w+)$", text, re.MULTILINE)
-    assert sorted([*shown, "__version__"]) == mvset.__all__
+    assert sorted([*shown, "__version__", "results"]) == mvset.__all__
+    assert sorted(re.findall(r"^::: mvset\.results\.(\w+)$", text, re.MULTILINE)) == mvset.results.__all__
     listed = (DOCS / "reference" / "api.md").read_text()
     assert [name for name in shown if f"[`{name}`]" not in listed] == []
 

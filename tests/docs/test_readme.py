@@ -33,7 +33,7 @@ def test_it_is_short():
 @pytest.mark.parametrize(
     ("column", "methods"),
     [
-        ("mvset", "mvset, split"),
+        ("mvset", "mvset, cross"),
         ("OneClassSVM", "scikit-learn OneClassSVM"),
         ("IsolationForest", "scikit-learn IsolationForest"),
         ("LOF", "scikit-learn LOF"),

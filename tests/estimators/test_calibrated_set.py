@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mvset import CalibratedSet, MinimumVolumeSet
 from mvset.calibration.splits import random_splits
-from mvset.datasets import paper_mixture
+from mvset.paper.datasets import paper_mixture
 
 MIXTURE = paper_mixture(4)
 X = MIXTURE.sample(500, random_state=0)
@@ -125,10 +125,11 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-def test_volumes_that_the_points_miss_warn_here():
+def test_volumes_of_too_few_points_warn_here():
     rows = paper_mixture(15).sample(300, random_state=0)
-    with pytest.warns(UserWarning, match=r"in the set of mass 0.99 is 0; .* or try 'auto'") as caught:
-        CalibratedSet(GaussianMixture(2), splits=2, volume_method="box", random_state=0).fit(rows)
+    said = r"in the set of mass 0\.99 is \d+; \d+ are needed\. Raise n_volume_points\.$"
+    with pytest.warns(UserWarning, match=said) as caught:
+        CalibratedSet(GaussianMixture(2), splits=2, n_volume_points=20, random_state=0).fit(rows)
     assert caught[0].filename == __file__
 
 
@@ -137,7 +138,7 @@ def test_a_noisy_detector_holds_its_mass():
     """Ten trees each: the quantiles of single forests would hold 0.97 of new rows, those of means 0.955."""
     rng = np.random.default_rng(0)
     masses = []
-    settings = {"splits": 20, "volume_method": "box", "n_volume_points": 1000}
+    settings = {"splits": 20, "n_volume_points": 1000}
     for seed in range(10):
         forest = IsolationForest(n_estimators=10, max_samples=64)
         model = CalibratedSet(forest, random_state=seed, **settings).fit(rng.normal(size=(1000, 2)))

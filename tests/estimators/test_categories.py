@@ -10,7 +10,7 @@ import pytest
 
 import mvset
 from mvset import MinimumVolumeSet
-from mvset.estimators.model_parts import ModelParts
+from mvset.estimators.fitted_model import FittedModel
 
 COLOURS = np.array(["red", "green", "blue"])
 CENTRES, SCALES, SHARES = np.array([[0.0, 0.0], [4.0, 1.0], [-3.0, 3.0]]), np.array([1.0, 0.5, 0.8]), [0.6, 0.3, 0.1]
@@ -137,7 +137,7 @@ def test_parts_take_codes(model):
     """Readers of files give codes in place of text."""
     rows = table(50, seed=6)
     codes = rows["colour"].map({"blue": 0.0, "green": 1.0, "red": 2.0})
-    parts = ModelParts.of(model)
+    parts = FittedModel.of(model)
     scores = parts.estimator.score_samples(np.column_stack([rows["a"], codes, rows["b"]]))
     np.testing.assert_array_equal(scores, model.score_samples(rows))
     np.testing.assert_array_equal(parts.scores(rows), scores)
@@ -147,7 +147,7 @@ def test_judge(model):
     rows = table(50, seed=7)
     rows.loc[3, "colour"] = None
     rows.loc[4, "colour"] = "mauve"
-    judged = mvset.Judge(model)(pa.Table.from_pandas(rows)).to_pandas()
+    judged = mvset.BatchScorer(model)(pa.Table.from_pandas(rows)).to_pandas()
     assert judged["inside"].isna().to_list() == [i == 3 for i in range(50)]
     assert not judged["inside"][4]
     complete = rows.drop(index=3)
@@ -167,9 +167,9 @@ def test_a_constant_category():
     assert (model.predict(rows.assign(site="south")) == -1).all()
 
 
-@pytest.mark.parametrize("metric", ["whiten", "robust", None])
-def test_metrics(metric):
-    model = MinimumVolumeSet(metric=metric, random_state=0).fit(table())
+@pytest.mark.parametrize("scaling", ["whiten", None])
+def test_metrics(scaling):
+    model = MinimumVolumeSet(scaling=scaling, random_state=0).fit(table())
     assert np.mean(model.predict(table(5000, seed=8)) == 1) == pytest.approx(0.95, abs=0.04)
     assert model.column_scales_.shape == (3,)
 

@@ -8,7 +8,8 @@ from sklearn.model_selection import KFold
 
 import mvset
 from mvset import MinimumVolumeSet
-from mvset.estimators import minimum_volume_set
+from mvset.calibration import plan
+from mvset.calibration.guarantees import Reservation
 
 N_SPLITS, MAX_TRAIN = 5, 100
 TRAINED = N_SPLITS * MAX_TRAIN
@@ -25,8 +26,8 @@ def normal(n, seed=0, d=2):
     return np.random.default_rng(seed).normal(size=(n, d))
 
 
-def fitted(n, mass=0.9, seed=0, by=None, **settings):
-    return MinimumVolumeSet(mass, **{**LARGE, **settings}).fit(normal(n, seed), by=by)
+def fitted(n, mass=0.9, seed=0, strata=None, **settings):
+    return MinimumVolumeSet(mass, **{**LARGE, **settings}).fit(normal(n, seed), strata=strata)
 
 
 def share_inside(model, X, **options):
@@ -46,27 +47,27 @@ def assert_calibrated_by(model, rows):
 @pytest.fixture
 def reserved_rows(monkeypatch):
     """Numbers of the rows that the fits that follow reserve, one array for each."""
-    found, reserve = [], MinimumVolumeSet._reserve
+    found, draw = [], Reservation.draw
 
     def recorded(*arguments):
-        kept, reserved = reserve(*arguments)
+        kept, reserved = draw(*arguments)
         found.append(reserved)
         return kept, reserved
 
-    monkeypatch.setattr(MinimumVolumeSet, "_reserve", recorded)
+    monkeypatch.setattr(Reservation, "draw", recorded)
     return found
 
 
 @pytest.fixture
 def used_splits(monkeypatch):
     """The splits of the fits that follow, one list for each."""
-    found, limit = [], minimum_volume_set.limited
+    found, limit = [], plan.limited
 
     def recorded(*arguments):
         found.append(limit(*arguments))
         return found[-1]
 
-    monkeypatch.setattr(minimum_volume_set, "limited", recorded)
+    monkeypatch.setattr(plan, "limited", recorded)
     return found
 
 
@@ -120,18 +121,9 @@ def test_a_limit_that_no_split_reaches_is_none(limit, is_reached, used_splits):
 def test_none_trains_on_all_rows_of_a_large_table(used_splits, auto_is_small):
     full = fitted(1000, max_train_samples=None)
     assert {len(split.train) for split in used_splits[0]} == {800}
-    assert full.sets_.guarantee.mode == "split"
+    assert full.sets_.guarantee.mode == "cross"
     fitted(1000, max_train_samples="auto")
     assert {len(split.train) for split in used_splits[1]} == {50}
-
-
-def test_the_rule_of_the_paper_trains_on_all_rows(used_splits, auto_is_small):
-    X = normal(100, 1)
-    of_paper, full = (fitted(1000, calibration="paper", max_train_samples=asked) for asked in ("auto", None))
-    for splits in used_splits:
-        assert {(len(split.train), len(split.held_out)) for split in splits} == {(800, 200)}
-    assert of_paper.sets_.guarantee.mode == "paper"
-    assert same_model(of_paper, full, X)
 
 
 # ---------------------------------------------------------------- which rows train, and which calibrate
@@ -154,7 +146,7 @@ def test_from_twice_as_many_rows_as_train_the_others_alone_calibrate(n, used_spl
 @pytest.mark.parametrize("n", [600, 2 * TRAINED - 1])
 def test_below_that_all_rows_calibrate(n, used_splits):
     model = fitted(n)
-    assert model.sets_.guarantee.mode == "split"
+    assert model.sets_.guarantee.mode == "cross"
     assert model.sets_.calibration.n_rows == n
     assert 0.4 * TRAINED <= len(model.support_vectors_) <= TRAINED
     for split in used_splits[0]:
@@ -163,7 +155,7 @@ def test_below_that_all_rows_calibrate(n, used_splits):
 
 
 def test_rows_that_train_nothing_are_scored_by_the_whole_model(used_splits):
-    """In "split" mode, too: their scores are among those that calibrate; those of rows that train are not."""
+    """In "cross" mode, too: their scores are among those that calibrate; those of rows that train are not."""
     model, X = fitted(999), normal(999)
     scores, calibrating = model.score_samples(X), model.sets_.calibration.scores
     is_among = np.abs(calibrating[:, np.newaxis] - scores).min(axis=0) < 3e-6 * scores
@@ -172,19 +164,19 @@ def test_rows_that_train_nothing_are_scored_by_the_whole_model(used_splits):
     assert is_among[trained].mean() < 0.2
 
 
-@pytest.mark.parametrize("metric", ["standard", "whiten"])
-def test_one_metric_serves_all_splits_where_other_rows_calibrate(metric):
+@pytest.mark.parametrize("scaling", ["standard", "whiten"])
+def test_one_scaling_serves_all_splits_where_other_rows_calibrate(scaling):
     for settings in ({"n": 1000}, {"n": 600, "calibration": "conformal"}, {"n": 600, "calibration": "pac"}):
-        model = fitted(**settings, metric=metric)
-        assert len(model.sets_.score.metrics) == 1
+        model = fitted(**settings, scaling=scaling)
+        assert len(model.sets_.function.scalings) == 1
         assert model.dual_coef_.shape == (1, len(model.support_vectors_))
-    assert len(fitted(600, metric=metric).sets_.score.metrics) == N_SPLITS
+    assert len(fitted(600, scaling=scaling).sets_.function.scalings) == N_SPLITS
 
 
-def test_the_common_metric_is_that_of_the_rows_that_train(reserved_rows):
+def test_the_common_scaling_is_that_of_the_rows_that_train(reserved_rows):
     """Rows that calibrate must not move it: otherwise new rows were not exchangeable with them."""
     X = normal(3000)
-    model = MinimumVolumeSet(0.9, metric="standard", **LARGE).fit(X)
+    model = MinimumVolumeSet(0.9, scaling="standard", **LARGE).fit(X)
     kept = np.setdiff1d(np.arange(3000), reserved_rows[0])
     np.testing.assert_allclose(model.column_scales_, X[kept].std(axis=0), rtol=1e-3)
     assert np.abs(model.column_scales_ / X.std(axis=0) - 1).max() > 2e-3
@@ -210,7 +202,7 @@ def mean_share(n, n_calibrate, mass, n_seeds=10, n_fresh=4000, **settings):
 
 
 @pytest.mark.parametrize("mass", [0.8, 0.9, 0.98])
-@pytest.mark.parametrize(("n", "n_calibrate"), [(900, 900), (1500, 1000)], ids=["split", "conformal"])
+@pytest.mark.parametrize(("n", "n_calibrate"), [(900, 900), (1500, 1000)], ids=["cross", "conformal"])
 def test_sets_hold_their_mass_of_new_rows(n, n_calibrate, mass):
     share, error = mean_share(n, n_calibrate, mass)
     assert abs(share - mass) < 4 * error + 1 / n_calibrate
@@ -230,13 +222,9 @@ def test_conformal_and_pac_sets_of_large_tables_keep_their_guarantee(n):
 
 
 @pytest.mark.parametrize("calibration", ["conformal", "pac"])
-@pytest.mark.parametrize(
-    ("n", "calibration_size", "n_reserved"), [(600, 0.5, 300), (2000, 0.5, 1500), (2000, 0.9, 1800), (2000, 0.1, 1500)]
-)
-def test_a_guarantee_that_is_asked_for_reserves_its_share_at_least(
-    n, calibration_size, n_reserved, calibration, reserved_rows
-):
-    model, X = fitted(n, calibration=calibration, calibration_size=calibration_size), normal(n)
+@pytest.mark.parametrize(("n", "n_reserved"), [(600, 300), (2000, 1500)])
+def test_a_guarantee_that_is_asked_for_reserves_half_of_the_rows_at_least(n, n_reserved, calibration, reserved_rows):
+    model, X = fitted(n, calibration=calibration), normal(n)
     assert model.sets_.guarantee.mode == calibration
     assert model.sets_.calibration.n_rows == n_reserved
     assert_calibrated_by(model, X[reserved_rows[0]])
@@ -276,7 +264,7 @@ def test_in_time_order_few_rows_train_far_from_the_blocks_held_out(used_splits):
         assert len(split.held_out) == 600
         assert np.abs(split.train[:, np.newaxis] - split.held_out).min() > 10
     assert len(np.unique(np.concatenate([split.train for split in used_splits[0]]))) == TRAINED
-    assert model.sets_.guarantee.mode == "split"
+    assert model.sets_.guarantee.mode == "cross"
     assert model.sets_.calibration.n_rows == 3000
     assert model.effective_sample_size_ < 1500
     assert abs(share_inside(model, series(20_000, 1)) - 0.9) < 4 * np.sqrt(0.09 / model.effective_sample_size_)
@@ -308,7 +296,7 @@ def test_groups_stay_on_one_side(used_splits):
         assert len(split.train) == MAX_TRAIN
         assert len(split.held_out) == 400
         assert not np.isin(groups[split.train], groups[split.held_out]).any()
-    assert model.sets_.guarantee.mode == "split"
+    assert model.sets_.guarantee.mode == "cross"
     assert model.sets_.calibration.n_rows == 2000
     assert model.effective_sample_size_ < 1200
     fresh = grouped(1000, 20, 10)[0]
@@ -332,27 +320,27 @@ def test_splitters_are_limited_as_well(used_splits):
     for split, held_out in zip(used_splits[0], expected, strict=True):
         assert len(split.train) == MAX_TRAIN
         np.testing.assert_array_equal(split.held_out, held_out)
-    assert model.sets_.guarantee.mode == "split"
+    assert model.sets_.guarantee.mode == "cross"
     assert model.sets_.calibration.n_rows == 2000
 
 
 def sites(n, seed):
     rng = np.random.default_rng(seed)
-    by = np.where(rng.uniform(size=n) < 0.7, "calm", "wild")
-    return rng.normal(size=(n, 2)) * np.where(by == "wild", 2.0, 1.0)[:, np.newaxis], by
+    strata = np.where(rng.uniform(size=n) < 0.7, "calm", "wild")
+    return rng.normal(size=(n, 2)) * np.where(strata == "wild", 2.0, 1.0)[:, np.newaxis], strata
 
 
 @pytest.mark.parametrize("settings", [{}, {"calibration": "conformal"}, {"max_train_samples": 600}], ids=str)
 def test_each_site_has_its_own_mass(settings):
-    X, by = sites(3000, 0)
-    model = MinimumVolumeSet(0.9, **{**LARGE, **settings}).fit(X, by=by)
+    X, strata = sites(3000, 0)
+    model = MinimumVolumeSet(0.9, **{**LARGE, **settings}).fit(X, strata=strata)
     fresh, at = sites(10_000, 1)
-    calibrations = model.sets_.groups.calibrations
+    calibrations = model.sets_.strata.calibrations
     typical = 0 if model.sets_.guarantee.reserves_rows else 20
     assert sum(each.n_rows - typical for each in calibrations) == model.sets_.calibration.n_rows
-    for label, calibration in zip(model.sets_.groups.labels, calibrations, strict=True):
+    for label, calibration in zip(model.sets_.strata.labels, calibrations, strict=True):
         rows = at == label
-        share = share_inside(model, fresh[rows], by=at[rows])
+        share = share_inside(model, fresh[rows], strata=at[rows])
         assert abs(share - 0.9) < 4 * np.sqrt(0.09 * (1 / calibration.n_rows + 1 / rows.sum())) + 0.005
     assert share_inside(model, fresh[at == "wild"]) < 0.85
 
@@ -384,14 +372,14 @@ def test_a_summarised_model_answers_as_one_with_all_scores(n, monkeypatch):
 @pytest.mark.parametrize("n", [900, 1500])
 def test_a_summarised_model_is_saved_and_loaded(n, monkeypatch, tmp_path):
     few_exact(monkeypatch, 150)
-    X, by = sites(n, 0)
-    model = MinimumVolumeSet(0.9, **LARGE).fit(X, by=by)
+    X, strata = sites(n, 0)
+    model = MinimumVolumeSet(0.9, **LARGE).fit(X, strata=strata)
     mvset.save(model, tmp_path / "model.mvset")
     again, (fresh, at) = mvset.load(tmp_path / "model.mvset"), sites(500, 1)
     assert again.sets_.calibration.is_summary
     assert again.sets_.calibration == model.sets_.calibration
     for ask in ("level", "p_value", "predict"):
-        np.testing.assert_array_equal(getattr(again, ask)(fresh, by=at), getattr(model, ask)(fresh, by=at))
+        np.testing.assert_array_equal(getattr(again, ask)(fresh, strata=at), getattr(model, ask)(fresh, strata=at))
     assert again.mass_interval_ == model.mass_interval_
     assert again.check_drift(fresh) == model.check_drift(fresh)
     watched, same = (each.drift_monitor(random_state=0) for each in (again, model))
@@ -412,7 +400,7 @@ def test_automatic_settings_of_a_large_table(used_splits):
     assert len(used_splits[0]) == 10
     assert model.sets_.guarantee.mode == "conformal"
     assert model.sets_.calibration.n_rows == 10_500
-    assert len(model.sets_.score.metrics) == 1
+    assert len(model.sets_.function.scalings) == 1
     assert model.column_scales_ == pytest.approx([1.0, 50.0], rel=0.05)
     fresh = normal(20_000, 1) * [1.0, 50.0]
     assert abs(share_inside(model, fresh) - 0.95) < 4 * np.sqrt(0.0475 * (1 / 10_500 + 1 / 20_000))
@@ -422,11 +410,11 @@ def test_automatic_settings_of_a_large_table(used_splits):
 def test_automatic_settings_of_some_thousand_rows(used_splits):
     model = MinimumVolumeSet(sigma=1.0, random_state=0).fit(normal(4500))
     assert [len(split.train) for split in used_splits[0]] == [1000] * 20
-    assert model.sets_.guarantee.mode == "split"
+    assert model.sets_.guarantee.mode == "cross"
     assert model.sets_.calibration.n_rows == 4500
     assert abs(share_inside(model, normal(20_000, 1)) - 0.95) < 4 * np.sqrt(0.0475 * (1 / 4500 + 1 / 20_000))
 
 
 def test_a_mass_that_the_rows_left_cannot_guarantee_is_calibrated_without_guarantee():
     model = MinimumVolumeSet(0.999, sigma=1.0, splits=5, max_train_samples=100, random_state=0).fit(normal(1000))
-    assert model.sets_.guarantee.mode == "split"
+    assert model.sets_.guarantee.mode == "cross"

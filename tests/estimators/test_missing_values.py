@@ -8,7 +8,7 @@ import pytest
 
 import mvset
 from mvset import MinimumVolumeSet
-from mvset.imputation import Imputation
+from mvset.rows.imputation import Imputation
 
 
 def correlated(n, seed):
@@ -137,3 +137,20 @@ def test_what_is_refused():
     model = MinimumVolumeSet(random_state=0).fit(X[4:, :2])
     with pytest.raises(ValueError, match="NaN or infinity"):
         model.predict([[np.nan, 0.0]])
+
+
+def test_a_row_without_any_value_is_refused(model):
+    row = np.full((3, 5), np.nan)
+    row[[0, 2], 1] = 0.0
+    with pytest.raises(ValueError, match=r"no value at all in 1 row, the first of them row 1: there"):
+        model.predict(row)
+    assert model.predict(row[[0, 2]]).shape == (2,)
+
+
+def test_a_category_that_is_missing_is_no_value():
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"x": rng.normal(size=200), "kind": np.where(rng.uniform(size=200) < 0.3, None, "a")})
+    model = MinimumVolumeSet(missing="impute", sigma=1.0, splits=2, random_state=0).fit(rows)
+    assert model.categories_ == {"kind": ["(missing)", "a"]}
+    with pytest.raises(ValueError, match=r"no value at all in 1 row"):
+        model.predict(pd.DataFrame({"x": [np.nan], "kind": [None]}))

@@ -1,29 +1,29 @@
-from __future__ import annotations
+"""scikit-learn's Pipeline in front of nested sets, and a model taken apart."""
 
-import pickle
+from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.ensemble import IsolationForest
 from sklearn.exceptions import NotFittedError
-from sklearn.pipeline import Pipeline as SklearnPipeline
-from sklearn.pipeline import make_pipeline as sklearn_make_pipeline
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mvset import MinimumVolumeSet, OneClassSVM, Pipeline, make_pipeline
-from mvset.datasets import two_moons
-from mvset.estimators.model_parts import ModelParts
+import mvset
+from mvset import MinimumVolumeSet
+from mvset.estimators.fitted_model import FittedModel
+from mvset.paper.datasets import two_moons
 
 X = 3.0 + two_moons(200, random_state=0)
 SETS = MinimumVolumeSet(sigma=0.3, random_state=0)
 
 
 def test_a_pipeline_is_taken_apart():
-    pipeline = sklearn_make_pipeline(StandardScaler(), SETS).fit(pd.DataFrame(X, columns=["a", "b"]))
-    model = ModelParts.of(pipeline)
+    pipeline = make_pipeline(StandardScaler(), SETS).fit(pd.DataFrame(X, columns=["a", "b"]))
+    model = FittedModel.of(pipeline)
     assert model.feature_names == ["a", "b"]
     frame = pd.DataFrame(X, columns=["a", "b"])
     np.testing.assert_array_equal(model.scores(frame), pipeline.score_samples(frame))
@@ -32,12 +32,8 @@ def test_a_pipeline_is_taken_apart():
 
 
 def test_an_estimator_alone_and_a_pipeline_of_one():
-    for model in (
-        MinimumVolumeSet(sigma=0.3).fit(X),
-        make_pipeline(SETS).fit(X),
-        sklearn_make_pipeline(None, SETS).fit(X),
-    ):
-        fitted = ModelParts.of(model)
+    for model in (MinimumVolumeSet(sigma=0.3).fit(X), make_pipeline(SETS).fit(X), make_pipeline(None, SETS).fit(X)):
+        fitted = FittedModel.of(model)
         assert fitted.before is None
         assert fitted.prepared(X) is X
         assert fitted.feature_names == ["x0", "x1"]
@@ -45,56 +41,48 @@ def test_an_estimator_alone_and_a_pipeline_of_one():
 
 def test_anything_else_is_refused():
     with pytest.raises(TypeError, match="got IsolationForest"):
-        ModelParts.of(make_pipeline(StandardScaler(), IsolationForest()))
+        FittedModel.of(make_pipeline(StandardScaler(), IsolationForest()))
     with pytest.raises(NotFittedError):
-        ModelParts.of(make_pipeline(StandardScaler(), MinimumVolumeSet()))
+        FittedModel.of(make_pipeline(StandardScaler(), MinimumVolumeSet()))
 
 
-def test_a_pipeline_of_ours_answers_everything_on_the_columns_of_the_table():
-    rows = X * [1.0, 100.0]
-    plain = sklearn_make_pipeline(StandardScaler(), MinimumVolumeSet(sigma=0.3, random_state=0)).fit(rows)
-    ours = make_pipeline(StandardScaler(), MinimumVolumeSet(sigma=0.3, random_state=0)).fit(rows)
-    prepared, last = plain[:-1].transform(rows), plain[-1]
-    for name in ("level", "p_value", "explain", "predict", "decision_function", "score_samples"):
-        np.testing.assert_array_equal(getattr(ours, name)(rows), getattr(last, name)(prepared))
-    np.testing.assert_array_equal(ours.decision_function(rows, mass=0.8), last.decision_function(prepared, mass=0.8))
-    np.testing.assert_array_equal(ours.predict(rows, mass=0.8), last.predict(prepared, mass=0.8))
-    assert ours.detect(rows, fdr=0.2) == last.detect(prepared, fdr=0.2)
-    assert ours.check_drift(rows, mass=0.9) == last.check_drift(prepared, mass=0.9)
-    assert ours.offset(0.9) == last.offset(0.9)
-    assert ours.volume_ == last.volume_
-    assert ours.mass_interval(0.9) == last.mass_interval(0.9)
-    monitors = ours.drift_monitor(random_state=0), last.drift_monitor(random_state=0)
-    assert monitors[0].update(rows) == monitors[1].update(prepared)
-    assert monitors[0].log_martingale_ == monitors[1].log_martingale_
+def test_a_pipeline_is_loaded_as_it_was_saved(tmp_path):
+    pipeline = make_pipeline(PCA(1), SETS).fit(X)
+    mvset.save(pipeline, tmp_path / "m")
+    again = mvset.load(tmp_path / "m")
+    assert type(again) is Pipeline
+    np.testing.assert_array_equal(again.predict(X), pipeline.predict(X))
+    np.testing.assert_array_equal(again[-1].level(again[:-1].transform(X)) <= 0.95, pipeline.predict(X) == 1)
 
 
-def test_a_pipeline_of_ours_is_one_of_scikit_learn():
-    ours = clone(make_pipeline(StandardScaler(), MinimumVolumeSet(sigma=0.3, random_state=0)))
-    assert isinstance(ours, SklearnPipeline)
-    assert isinstance(pickle.loads(pickle.dumps(ours.fit(X))), Pipeline)
-    assert list(ours.get_params(deep=False)["steps"]) == ours.steps
-    with pytest.raises(NotFittedError):
-        make_pipeline(StandardScaler(), MinimumVolumeSet()).level(X)
-    with pytest.raises(AttributeError):
-        _ = ours.no_such_thing
+@pytest.mark.parametrize(
+    ("steps", "imputes"),
+    [
+        ([SimpleImputer()], True),
+        ([SimpleImputer(), PCA(1)], True),
+        ([StandardScaler()], False),
+        ([PCA(1)], False),
+        ([StandardScaler(), MinimumVolumeSet(sigma=0.3, missing="impute", random_state=0)], True),
+        ([PCA(1), MinimumVolumeSet(sigma=0.3, missing="impute", random_state=0)], False),
+    ],
+    ids=str,
+)
+def test_whether_missing_values_are_filled(steps, imputes):
+    steps = steps if isinstance(steps[-1], MinimumVolumeSet) else [*steps, SETS]
+    pipeline = make_pipeline(*steps).fit(X)
+    assert FittedModel.of(pipeline).imputes is imputes
+    rows = pd.DataFrame(X[:4], columns=["x0", "x1"])
+    rows.loc[1, "x1"] = np.nan
+    scored = mvset.BatchScorer(pipeline)(rows)
+    assert scored["score"].isna().tolist() == [False, not imputes, False, False]
+    if imputes:
+        np.testing.assert_array_equal(scored["score"], pipeline.score_samples(rows.to_numpy()))
+    else:
+        with pytest.raises(ValueError, match="NaN"):
+            pipeline.score_samples(rows.to_numpy())
 
 
-def test_only_what_the_last_step_has_is_there():
-    plain = make_pipeline(StandardScaler(), PCA(1)).fit(X)
-    for name in ("level", "explain", "p_value", "decision_function", "drift_monitor", "offset_"):
-        assert not hasattr(plain, name)
-    assert not hasattr(make_pipeline(StandardScaler(), OneClassSVM()), "level")
-    assert not hasattr(make_pipeline(StandardScaler(), "passthrough"), "upper")
-    ours = make_pipeline(StandardScaler(), MinimumVolumeSet(sigma=0.3, random_state=0)).fit(X)
-    assert not hasattr(ours[:-1], "level")
-    assert not hasattr(ours, "predict_proba")
-    assert "mass_interval" in dir(ours)
-
-
-def test_what_a_pipeline_says_of_its_input_is_not_asked_of_the_last_step():
-    ours = make_pipeline("passthrough", PCA(1), MinimumVolumeSet(sigma=0.3, random_state=0)).fit(X)
-    with pytest.raises(AttributeError):
-        _ = ours.n_features_in_
-    with pytest.raises(AttributeError):
-        _ = ours.feature_names_in_
+def test_a_finite_row_that_overflows_in_a_step_is_outside():
+    pipeline = make_pipeline(StandardScaler(), SETS).fit(1e-3 * X)
+    scored = mvset.BatchScorer(pipeline)(pd.DataFrame({"x0": [1.7e308, 3e-3], "x1": [3e-3, np.inf]}))
+    assert scored["inside"].tolist() == [False, None]

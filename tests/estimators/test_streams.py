@@ -101,7 +101,7 @@ def memory_map(rows, folder, dtype=np.float64, order="C"):
 
 def assert_same(model, expected):
     fresh = normal(100, seed=9, d=expected.n_features_in_)
-    np.testing.assert_array_equal(model.sets_.score(fresh), expected.sets_.score(fresh))
+    np.testing.assert_array_equal(model.sets_.function(fresh), expected.sets_.function(fresh))
     np.testing.assert_array_equal(model.support_vectors_, expected.support_vectors_)
     assert model.offset_ == expected.offset_
     assert model.sigma_ == expected.sigma_
@@ -132,18 +132,12 @@ def test_an_arrow_stream_in_chunks_of_any_size(n, kind, size):
     assert list(model.feature_names_in_) == ["flow", "pressure"]
 
 
-@pytest.mark.parametrize("n", [SMALL, LARGE])
-def test_a_memory_map(n, tmp_path):
-    rows = normal(n)
-    model = estimator().fit(memory_map(rows, tmp_path))
+@pytest.mark.parametrize("kind", [{}, {"dtype": np.float32}, {"order": "F"}], ids=str)
+def test_a_memory_map(kind, tmp_path):
+    rows = normal(LARGE).astype(np.float32).astype(float)
+    model = estimator().fit(memory_map(rows, tmp_path, **kind))
     assert_same(model, estimator().fit(rows))
     assert not hasattr(model, "feature_names_in_")
-
-
-@pytest.mark.parametrize("kind", [{"dtype": np.float32}, {"order": "F"}], ids=str)
-def test_a_memory_map_of_another_type_or_order(kind, tmp_path):
-    rows = normal(LARGE).astype(np.float32).astype(float)
-    assert_same(estimator().fit(memory_map(rows, tmp_path, **kind)), estimator().fit(rows))
 
 
 def test_a_query_of_duckdb():
@@ -168,19 +162,16 @@ def test_a_query_of_polars():
     [
         {"calibration": "conformal"},
         {"calibration": "pac"},
-        {"calibration": "conformal", "calibration_size": 0.2},
-        {"metric": "standard"},
-        {"metric": "whiten", "random_state": 7},
+        {"scaling": "standard"},
+        {"scaling": "whiten", "random_state": 7},
         {"splits": np.int64(3)},
         {"splits": 1},
-        {"test_size": 0.4},
         {"max_train_samples": None, "splits": 2},
         {"time_order": True},
         {"splits": KFold(3)},
         {"splits": KFold(3, shuffle=True), "calibration": "conformal"},
-        {"calibration": "paper"},
         {"n_jobs": 2},
-        {"selection": "area", "sigma": [0.7, 1.0]},
+        {"sigma": [0.7, 1.0]},
     ],
     ids=str,
 )
@@ -189,13 +180,13 @@ def test_every_setting(n, settings):
     assert_same(estimator(**settings).fit(Table(rows, 130)), estimator(**settings).fit(rows))
 
 
-@pytest.mark.parametrize("calibration", ["split", "conformal"])
+@pytest.mark.parametrize("calibration", ["cross", "conformal"])
 def test_groups_and_sites(calibration):
     rows, labels = normal(LARGE), np.arange(LARGE) // 50
-    for labelled in ({"groups": labels}, {"by": labels % 3}):
+    for labelled in ({"groups": labels}, {"strata": labels % 3}):
         model = estimator(calibration=calibration).fit(Stream(rows, 130), **labelled)
         assert_same(model, estimator(calibration=calibration).fit(rows, **labelled))
-    assert model.sets_.groups is not None
+    assert model.sets_.strata is not None
 
 
 def test_labels_for_another_number_of_rows_are_refused():
@@ -210,7 +201,7 @@ def test_everything_automatic(n, monkeypatch):
     monkeypatch.setattr("mvset.calibration.splits._TRAIN_ROWS", 100)
     rows = normal(n) * [1.0, 50.0]
     expected = MinimumVolumeSet(random_state=0).fit(rows)
-    assert expected.sets_.guarantee.mode == ("split" if n == 600 else "conformal")
+    assert expected.sets_.guarantee.mode == ("cross" if n == 600 else "conformal")
     assert_same(MinimumVolumeSet(random_state=0).fit(Table(rows)), expected)
 
 
@@ -218,12 +209,6 @@ def test_everything_automatic(n, monkeypatch):
 @pytest.mark.parametrize(("n", "limit"), [(300, 10), (1200, 50)])
 def test_automatic_splits_with_few_training_rows(n, limit):
     settings, rows = {"splits": "auto", "max_train_samples": limit}, normal(n)
-    assert_same(estimator(**settings).fit(Table(rows)), estimator(**settings).fit(rows))
-
-
-@pytest.mark.parametrize("calibration", ["split", "conformal", "pac"])
-def test_more_than_half_of_the_rows_may_be_reserved(calibration):
-    settings, rows = {"calibration": calibration, "calibration_size": 0.9}, normal(LARGE)
     assert_same(estimator(**settings).fit(Table(rows)), estimator(**settings).fit(rows))
 
 
@@ -247,7 +232,6 @@ def test_the_seed_decides():
         (2 * TRAINED, {}, 2),
         (LARGE, {"calibration": "pac"}, 2),
         (LARGE, {"time_order": True}, 1),
-        (LARGE, {"calibration": "paper"}, 1),
         (LARGE, {"max_train_samples": None, "splits": 2}, 1),
         (LARGE, {"splits": KFold(3)}, 1),
     ],
@@ -278,6 +262,14 @@ def test_the_names_of_an_earlier_stream_are_forgotten():
 
 
 # ---------------------------------------------------------------- what cannot be fitted
+
+
+def test_columns_named_as_categories_are_refused_not_ignored():
+    rows = normal(SMALL)
+    for data in (pa.dataset.dataset(table(rows)), Table(rows), Stream(rows)):
+        with pytest.raises(ValueError, match="categorical_features names columns, but rows of a stream"):
+            estimator(categorical_features=[1]).fit(data)
+        estimator(categorical_features=None).fit(data)
 
 
 def streams(data, folder):
@@ -402,14 +394,14 @@ def nearly_constant(n=LARGE):
 
 
 @pytest.mark.filterwarnings("ignore::mvset.exceptions.ConstantColumnWarning")
-@pytest.mark.parametrize("metric", ["auto", "standard"])
-def test_a_column_constant_in_the_sample_only_is_not_constant(metric):
+@pytest.mark.parametrize("scaling", ["auto", "standard"])
+def test_a_column_constant_in_the_sample_only_is_not_constant(scaling):
     rows = nearly_constant()
-    model = estimator(metric=metric).fit(Table(rows))
+    model = estimator(scaling=scaling).fit(Table(rows))
     assert len(model.sets_.constants.indices) == 0
-    assert_same(model, estimator(metric=metric).fit(rows))
+    assert_same(model, estimator(scaling=scaling).fit(rows))
     rows[:, 2] = 7.0
-    assert list(estimator(metric=metric).fit(Table(rows)).sets_.constants.indices) == [2]
+    assert list(estimator(scaling=scaling).fit(Table(rows)).sets_.constants.indices) == [2]
 
 
 def test_no_warning_of_a_column_constant_in_the_sample_only():
@@ -434,12 +426,10 @@ def test_constant_columns_are_named_once(n):
 # ---------------------------------------------------------------- masses that the rows left cannot guarantee
 
 
-@pytest.mark.parametrize(("mass", "mode"), [(0.998, "conformal"), (0.9985, "split")])
+@pytest.mark.parametrize(("mass", "mode"), [(0.998, "conformal"), (0.9985, "cross")])
 def test_a_high_mass_has_the_guarantee_that_it_has_of_an_array(mass, mode):
     rows = normal(1000)
-    settings = {"mass_margin": 0.001}
-    expected = estimator(mass, **settings).fit(rows)
-    model = estimator(mass, **settings).fit(Table(rows))
+    expected, model = (estimator(mass).fit(data) for data in (rows, Table(rows)))
     assert model.sets_.guarantee.mode == mode
     assert_same(model, expected)
 
@@ -486,37 +476,39 @@ def merged(batches):
     return scores
 
 
+def calibrated(scores, guarantee):
+    first = scores.first if isinstance(scores, StreamedScores) else scores
+    return Calibration.from_scores(scores, guarantee).dependent(first, ordered=None)
+
+
 def smooth(n, seed=0):
     """Scores whose neighbours are alike."""
     noise = np.random.default_rng(seed).normal(size=n + 9)
     return 2.0 + np.convolve(noise, np.full(10, 0.1), mode="valid")
 
 
-@pytest.mark.parametrize("guarantee", [Guarantee("conformal"), Guarantee("pac", 0.9), Guarantee("split")], ids=str)
+@pytest.mark.parametrize("guarantee", [Guarantee("conformal"), Guarantee("pac", 0.9), Guarantee("cross")], ids=str)
 @pytest.mark.parametrize("n", [30, 200, 201, 3000])
 @pytest.mark.parametrize("scores_of", [smooth, lambda n: np.exp(normal(n)[:, 0])], ids=["dependent", "independent"])
 def test_scores_in_batches_calibrate_as_all_at_once(scores_of, n, guarantee, monkeypatch):
     few_exact(monkeypatch, 100)
     scores = scores_of(n)
-    expected = Calibration.from_reserved(scores, guarantee)
+    expected = calibrated(scores, guarantee)
     assert expected.is_summary == (n > 200)
     assert expected.n_rows == n
     assert (expected.decorrelation > 1) == (scores_of is smooth)
     for cuts in ((), (1, 20), (0, 30, 30), tuple(range(0, n, 7))):
-        assert Calibration.from_stream(streamed(np.split(scores, cuts)), guarantee) == expected
-        assert Calibration.from_stream(merged(np.split(scores, cuts)), guarantee) == expected
+        assert calibrated(streamed(np.split(scores, cuts)), guarantee) == expected
+        assert calibrated(merged(np.split(scores, cuts)), guarantee) == expected
 
 
 def test_only_the_first_scores_tell_of_the_order(monkeypatch):
     few_exact(monkeypatch, 100)
     late = np.concatenate([2.0 + normal(200)[:, 0], smooth(1000)])
     for scores, time in ((late, 1), (late[::-1], 2)):
-        for each in (
-            Calibration.from_reserved(scores, Guarantee("conformal")),
-            Calibration.from_stream(streamed(np.array_split(scores, 7)), Guarantee("conformal")),
-            Calibration.from_stream(merged(np.array_split(scores, 7)), Guarantee("conformal")),
-        ):
-            assert min(each.decorrelation, 2) == time
+        parts = np.array_split(scores, 7)
+        for each in (scores, streamed(parts), merged(parts)):
+            assert min(calibrated(each, Guarantee("conformal")).decorrelation, 2) == time
 
 
 @pytest.mark.parametrize("size", [64, 5000])

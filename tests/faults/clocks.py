@@ -114,7 +114,7 @@ def _watched(rng: random.Random, folder: Path, kind: str) -> str:
         _odd_time(rng, folder / "in" / name)
     prepare = _clock(kind, rng)
     settle = rng.choice(["0", "0.05"])
-    watch = ("score", "model.mvset", "--watch", "in", "--out-dir", "out", "--once", "--settle", settle, "--jobs", "1")
+    watch = ("watch", "model.mvset", "in", "--out-dir", "out", "--once", "--settle", settle, "--jobs", "1")
     runs = [stage.run(watch, folder, prepare=prepare)]
     _odd_time(rng, folder / "in" / rng.choice(names))
     runs.append(stage.run(watch, folder, prepare=prepare if rng.random() < 0.5 else None))

@@ -19,7 +19,7 @@ from faults import stage
 from faults.signals import COMMANDS, OLD, Command
 
 NAMES = [name for name in COMMANDS if name not in ("demo", "reproduce")]
-WATCH = ("score", "model.mvset", "--watch", "in", "--out-dir", "out", "--once", "--settle", "0", "--jobs", "1")
+WATCH = ("watch", "model.mvset", "in", "--out-dir", "out", "--once", "--settle", "0", "--jobs", "1")
 
 
 def warm_up() -> None:

@@ -119,7 +119,7 @@ def original(name: str) -> Path:
 def quick(sigma: float = 1.0) -> MinimumVolumeSet:
     """A model whose fit takes milliseconds."""
     return MinimumVolumeSet(
-        sigma=sigma, nu=0.4, splits=2, metric="standard", n_volume_points=100, random_state=0, n_jobs=1
+        sigma=sigma, nu=0.4, splits=2, scaling="standard", n_volume_points=100, random_state=0, n_jobs=1
     )
 
 
@@ -129,24 +129,24 @@ def warm_up(*, everything: bool = True) -> None:
     os.environ.pop("MVSET_TRACEBACK", None)
 
     def quickly(self: MinimumVolumeSet, X: Any, y: Any = None, **parameters: Any) -> MinimumVolumeSet:
-        chosen = {"splits": 2, "sigma": 1.0, "nu": 0.4, "metric": "standard", "n_volume_points": 100, "n_jobs": 1}
+        chosen = {"splits": 2, "sigma": 1.0, "nu": 0.4, "scaling": "standard", "n_volume_points": 100, "n_jobs": 1}
         return FIT(self.set_params(**chosen), X, y, **parameters)
 
     MinimumVolumeSet.fit = quickly
     _warm("fit", original("normal.csv"), "--exclude", "id", "--out", _folder() / "out.mvset")
     _warm("score", original("model.mvset"), original("today.csv"), "--out", _folder() / "out.csv", "--jobs", 1)
-    import mvset.watch.watcher
+    import mvset.app.watch.watcher
 
     if everything:
         _warm("score", original("model.mvset"), original("today.xlsx"), "--jobs", 1)
         _warm("report", original("model.mvset"), original("today.csv"), "--out", _folder() / "out.html")
         _warm("export", original("model.mvset"), "--onnx", _folder() / "out.onnx")
-        import mvset.experiments.catalogue  # noqa: F401
+        import mvset.paper.experiments.reproduce  # noqa: F401
 
 
 def _warm(*arguments: Any) -> None:
     """Run a command in this process."""
-    from mvset.cli.app import app
+    from mvset.app.cli.app import app
 
     with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
         app([str(argument) for argument in arguments], standalone_mode=False)

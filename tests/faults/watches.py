@@ -29,7 +29,7 @@ def warm_up() -> None:
 
 def _watch(ending: str) -> tuple[str, ...]:
     options = ("--out-dir", "out", "--once", "--settle", "0", "--jobs", "1", "--out-format", ending, "--on-alarm", TOLD)
-    return ("score", "model.mvset", "--watch", "in", *options)
+    return ("watch", "model.mvset", "in", *options)
 
 
 def _arrive(folder: Path) -> None:

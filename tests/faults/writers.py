@@ -14,7 +14,7 @@ import mvset
 from faults import stage
 from faults.signals import COMMANDS
 
-WATCH = ("score", "model.mvset", "--watch", "in", "--once", "--settle", "0", "--jobs", "1")
+WATCH = ("watch", "model.mvset", "in", "--once", "--settle", "0", "--jobs", "1")
 
 
 def warm_up() -> None:

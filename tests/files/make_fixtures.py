@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.mixture import GaussianMixture
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -25,8 +26,9 @@ from model_answers import answers, table_of
 from mvset.calibration.calibration import Calibration
 from mvset.calibration.offsets import order_statistics
 from mvset.calibration.score_summary import ScoreSummary
-from mvset.datasets import two_moons
 from mvset.exceptions import MvsetWarning
+from mvset.paper import CalibratedOneClassSVM, PluginKernelDensity
+from mvset.paper.datasets import two_moons
 
 FOLDER = Path(__file__).parent / "fixtures"
 ARRAY = two_moons(60, random_state=0)
@@ -65,7 +67,9 @@ def of_a_large_table() -> mvset.MinimumVolumeSet:
         summary.counts,
         summary.exact_up_to,
     )
-    model.sets_ = replace(model.sets_, calibration=calibration, score=replace(model.sets_.score, precision="mixed"))
+    model.sets_ = replace(
+        model.sets_, calibration=calibration, function=replace(model.sets_.function, precision="mixed")
+    )
     return model
 
 
@@ -76,20 +80,22 @@ def monitor() -> mvset.DriftMonitor:
 
 
 MODELS = {
-    "plain": lambda: minimum_volume_set(metric=None).fit(ARRAY),
-    "paper": lambda: minimum_volume_set(metric=None, calibration="paper", sigma=[0.4, 0.5]).fit(ARRAY),
-    "metric": lambda: minimum_volume_set(metric="whiten").fit(frame(ARRAY)),
+    "plain": lambda: minimum_volume_set(scaling=None).fit(ARRAY),
+    "paper": lambda: CalibratedOneClassSVM(0.9, sigmas=[0.4, 0.5], n_splits=2, n_volume_points=64, random_state=0).fit(
+        ARRAY
+    ),
+    "scaling": lambda: minimum_volume_set(scaling="whiten").fit(frame(ARRAY)),
     "categories": lambda: minimum_volume_set().fit(frame(ARRAY, c=np.array(["x", "y", "z"])[CODES])),
     "imputation": lambda: minimum_volume_set(missing="impute").fit(with_gaps(ARRAY)),
-    "groups": lambda: minimum_volume_set().fit(ARRAY, by=CODES),
+    "groups": lambda: minimum_volume_set().fit(ARRAY, strata=CODES),
     "large_table": of_a_large_table,
     "calibrated_set": lambda: mvset.CalibratedSet(GaussianMixture(2, random_state=0), **SMALL).fit(frame(ARRAY)),
-    "plugin_density": lambda: mvset.PluginKernelDensity(sigma=0.3, n_volume_points=64, random_state=0).fit(ARRAY),
+    "plugin_density": lambda: PluginKernelDensity(sigma=0.3, n_volume_points=64, random_state=0).fit(ARRAY),
     "one_class_svm": lambda: mvset.OneClassSVM(sigma=0.5, nu=0.2).fit(ARRAY),
-    "pipeline": lambda: mvset.make_pipeline(StandardScaler(), minimum_volume_set()).fit(frame(ARRAY)),
+    "pipeline": lambda: make_pipeline(StandardScaler(), minimum_volume_set()).fit(frame(ARRAY)),
     "drift_monitor": monitor,
 }
-TABLES = {"metric": frame(NEW), "calibrated_set": frame(NEW), "pipeline": frame(NEW), "imputation": with_gaps(NEW)}
+TABLES = {"scaling": frame(NEW), "calibrated_set": frame(NEW), "pipeline": frame(NEW), "imputation": with_gaps(NEW)}
 TABLES["categories"] = frame(NEW, c=["x", "y", "z", "unseen"] * 4)
 
 
@@ -103,8 +109,8 @@ def main() -> None:
         mvset.save(model, FOLDER / f"{name}.mvset")
         columns = pd.DataFrame(TABLES.get(name, NEW))
         rows = {str(column): [None if value != value else value for value in columns[column]] for column in columns}
-        cases[name] = case = {"rows": rows, "by": [0, 1, 2, 1] * 4 if name == "groups" else None}
-        case["answers"] = answers(mvset.load(FOLDER / f"{name}.mvset"), table_of(case), case["by"])
+        cases[name] = case = {"rows": rows, "strata": [0, 1, 2, 1] * 4 if name == "groups" else None}
+        case["answers"] = answers(mvset.load(FOLDER / f"{name}.mvset"), table_of(case), case["strata"])
     (FOLDER / "answers.json").write_text(json.dumps(cases, indent=0) + "\n")
 
 

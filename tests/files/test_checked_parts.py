@@ -41,33 +41,28 @@ def rebuilt(model, /, **attributes):
 
 WRONG = {
     "weights of another sum": lambda: replace(
-        sets("plain"), score=replace(sets("plain").score, weights=2.0 * sets("plain").score.weights)
+        sets("plain"), function=replace(sets("plain").function, weights=2.0 * sets("plain").function.weights)
     ),
-    "weights of another sum, with metrics": lambda: replace(
-        sets("metric"), score=replace(sets("metric").score, weights=0.5 * sets("metric").score.weights)
+    "weights of another sum, with scalings": lambda: replace(
+        sets("scaling"), function=replace(sets("scaling").function, weights=0.5 * sets("scaling").function.weights)
     ),
     "weights of another sum, with categories": lambda: replace(
         sets("categories"),
-        score=replace(
-            sets("categories").score,
-            function=replace(
-                sets("categories").score.function, weights=0.5 * sets("categories").score.function.weights
-            ),
-        ),
+        function=replace(sets("categories").function, weights=0.5 * sets("categories").function.weights),
     ),
-    "a negative weight": lambda: replace(sets("plain").score, weights=other(sets("plain").score.weights, -0.1)),
-    "a negative weight, with metrics": lambda: replace(
-        sets("metric").score, weights=other(sets("metric").score.weights, -0.1)
+    "a negative weight": lambda: replace(sets("plain").function, weights=other(sets("plain").function.weights, -0.1)),
+    "a negative weight, with scalings": lambda: replace(
+        sets("scaling").function, weights=other(sets("scaling").function.weights, -0.1)
     ),
-    "a weight of NaN": lambda: replace(sets("plain").score, weights=other(sets("plain").score.weights, np.nan)),
+    "a weight of NaN": lambda: replace(sets("plain").function, weights=other(sets("plain").function.weights, np.nan)),
     "an infinite scale": lambda: replace(
-        sets("metric").score.metrics[0], scales=other(sets("metric").score.metrics[0].scales, np.inf)
+        sets("scaling").function.scalings[0], scales=other(sets("scaling").function.scalings[0].scales, np.inf)
     ),
-    "a bandwidth of text": lambda: replace(sets("plain").score, sigma="0.5"),
-    "no bandwidth": lambda: replace(sets("metric").score, sigma=0.0),
-    "another precision": lambda: replace(sets("metric").score, precision="half"),
-    "a density without bandwidth": lambda: replace(sets("plugin_density").score, sigma=np.nan),
-    "a density without rows": lambda: replace(sets("plugin_density").score, rows=np.empty((0, 2))),
+    "a bandwidth of text": lambda: replace(sets("plain").function, sigma="0.5"),
+    "no bandwidth": lambda: replace(sets("scaling").function, sigma=0.0),
+    "another precision": lambda: replace(sets("scaling").function, precision="half"),
+    "a density without bandwidth": lambda: replace(sets("plugin_density").function, sigma=np.nan),
+    "a density without rows": lambda: replace(sets("plugin_density").function, rows=np.empty((0, 2))),
     "a constant column beyond the last": lambda: replace(
         sets("plain"), constants=replace(sets("plain").constants, columns=np.array([2.0]), values=np.zeros(1))
     ),
@@ -80,35 +75,35 @@ WRONG = {
     ),
     "a least mass of text": lambda: replace(sets("plain").calibration, comparable_from="0.5"),
     "levels beyond one": lambda: replace(
-        sets("groups").groups, levels=np.append(sets("groups").groups.levels[1:], 1.5)
+        sets("groups").strata, levels=np.append(sets("groups").strata.levels[1:], 1.5)
     ),
-    "levels that descend": lambda: replace(sets("groups").groups, levels=sets("groups").groups.levels[::-1].copy()),
+    "levels that descend": lambda: replace(sets("groups").strata, levels=sets("groups").strata.levels[::-1].copy()),
     "an infinite volume": lambda: replace(
         sets("plain").volume_sample, log_weights=other(sets("plain").volume_sample.log_weights, np.inf)
     ),
     "points of one dimension": lambda: replace(sets("plain").volume_sample, points=np.empty(0)),
     "too few points": lambda: replace(sets("plain").volume_sample, points=np.zeros((1, 2))),
     "a code that is none": lambda: replace(
-        sets("categories").score.encoding,
+        sets("categories").function.encoding,
         imputation=replace(
-            sets("imputation").score.encoding.imputation,
+            sets("imputation").function.encoding.imputation,
             donors=np.array([[0.0, 0.0, 3.0]]),
             scales=np.array([1.0, 1.0, 0.0]),
             indicators=np.empty(0),
         ),
     ),
-    "a number of columns of text": lambda: replace(sets("imputation").score.encoding, n_columns="2"),
-    "categories that come in some way": lambda: replace(sets("categories").score.encoding.categories, by_code="no"),
+    "a number of columns of text": lambda: replace(sets("imputation").function.encoding, n_columns="2"),
+    "categories that come in some way": lambda: replace(sets("categories").function.encoding.categories, by_code="no"),
     "a mode that does not exist": lambda: Guarantee().__setstate__({"mode": "sure"}),
     "a confidence of text": lambda: replace(sets("plain").guarantee, confidence="0.9"),
     "a library that is not one of tables": lambda: InputFormat().__setstate__(
         {"library": "antigravity", "columns": ()}
     ),
-    "a mean of no scores": lambda: replace(sets("calibrated_set").score, detectors=[]),
+    "a mean of no scores": lambda: replace(sets("calibrated_set").function, detectors=[]),
     "sets of another type": lambda: rebuilt(loaded("plain"), sets_={}),
     "more columns than the score has": lambda: rebuilt(loaded("plain"), n_features_in_=5),
     "columns of text": lambda: rebuilt(loaded("calibrated_set"), n_features_in_="2"),
-    "too few names": lambda: rebuilt(loaded("metric"), feature_names_in_=np.array(["a"], dtype=object)),
+    "too few names": lambda: rebuilt(loaded("scaling"), feature_names_in_=np.array(["a"], dtype=object)),
     "a function of another type": lambda: rebuilt(loaded("one_class_svm"), _function=len),
     "an offset of NaN": lambda: rebuilt(loaded("one_class_svm"), offset_=np.array([np.nan])),
     "other columns than the centres": lambda: rebuilt(loaded("one_class_svm"), n_features_in_=1),
@@ -150,9 +145,9 @@ def test_a_part_with_nothing_wrong_is_rebuilt(name):
         assert replace(sets(name).calibration) == sets(name).calibration
 
 
-@pytest.mark.parametrize("parameters", [{}, {"metric": None}, {"metric": "whiten"}, {"calibration": "paper"}])
+@pytest.mark.parametrize("parameters", [{}, {"scaling": None}, {"scaling": "whiten"}, {"calibration": "conformal"}])
 def test_weights_of_a_fit_sum_to_one(parameters):
     """Whatever the heights of the splits: they are weighted with mean one."""
-    X = mvset.datasets.two_moons(200, random_state=0)
+    X = mvset.paper.datasets.two_moons(200, random_state=0)
     model = mvset.MinimumVolumeSet(sigma=0.3, splits=7, random_state=0, **parameters).fit(X)
-    assert model.sets_.score.weights.sum() == pytest.approx(1.0, abs=1e-12)
+    assert model.sets_.function.weights.sum() == pytest.approx(1.0, abs=1e-12)

@@ -32,7 +32,7 @@ def loaded(path):
 @pytest.mark.parametrize("name", CASES)
 def test_a_file_of_the_first_release_answers_as_then(name):
     case = CASES[name]
-    found = answers(loaded(FOLDER / f"{name}.mvset"), table_of(case), case["by"])
+    found = answers(loaded(FOLDER / f"{name}.mvset"), table_of(case), case["strata"])
     assert set(found) >= set(case["answers"])
     for what, expected in case["answers"].items():
         if what in EXACT:
@@ -47,7 +47,7 @@ def test_what_was_read_is_written_and_read_again(name, tmp_path):
     case = CASES[name]
     mvset.save(loaded(FOLDER / f"{name}.mvset"), tmp_path / "m")
     first, again = (
-        answers(loaded(path), table_of(case), case["by"]) for path in (FOLDER / f"{name}.mvset", tmp_path / "m")
+        answers(loaded(path), table_of(case), case["strata"]) for path in (FOLDER / f"{name}.mvset", tmp_path / "m")
     )
     assert first == again
 

@@ -23,10 +23,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import mvset
-from mvset.datasets import two_moons
 from mvset.exceptions import ModelFileError, ModelFileWarning
 from mvset.files.archive import Archive, noted_digest
 from mvset.files.model_file import _FORMAT, _TRUSTED
+from mvset.paper import PluginKernelDensity
+from mvset.paper.datasets import two_moons
 
 X = two_moons(300, random_state=0)
 NEW = two_moons(200, noise=0.4, random_state=1)
@@ -44,13 +45,12 @@ def path(model, tmp_path):
 
 
 MODELS = {
-    "split": lambda: mvset.MinimumVolumeSet(random_state=0),
+    "cross": lambda: mvset.MinimumVolumeSet(random_state=0),
     "conformal": lambda: mvset.MinimumVolumeSet(calibration="conformal", sigma=0.3, random_state=0),
     "pac": lambda: mvset.MinimumVolumeSet(calibration="pac", sigma=0.3, random_state=np.random.RandomState(0)),
-    "paper": lambda: mvset.MinimumVolumeSet(calibration="paper", sigma=0.3, random_state=0),
     "pipeline": lambda: make_pipeline(StandardScaler(), mvset.MinimumVolumeSet(sigma=0.3, random_state=0)),
-    "standard": lambda: mvset.MinimumVolumeSet(metric="standard", sigma=0.4, splits=5, random_state=0),
-    "whiten": lambda: mvset.MinimumVolumeSet(metric="whiten", sigma=0.4, splits=5, random_state=0),
+    "standard": lambda: mvset.MinimumVolumeSet(scaling="standard", sigma=0.4, splits=5, random_state=0),
+    "whiten": lambda: mvset.MinimumVolumeSet(scaling="whiten", sigma=0.4, splits=5, random_state=0),
     "one-class SVM": lambda: mvset.OneClassSVM(sigma=0.3),
 }
 
@@ -72,10 +72,9 @@ def test_what_is_read_is_what_was_written(name, way, tmp_path):
     assert name == "pac" or str(again) == str(model)  # that of a RandomState has its address
     if name == "one-class SVM":
         return
-    if name == "pipeline" and way == "skops":  # as loaded, on the columns of the table
-        np.testing.assert_array_equal(again.level(NEW), model[-1].level(model[:-1].transform(NEW)))
+    assert type(again) is type(model)
     sets, sets_again = (m[-1] if name == "pipeline" else m for m in (model, again))
-    for method in ("level", "p_value", "explain", "transform"):
+    for method in ("level", "p_value", "explain"):
         np.testing.assert_array_equal(getattr(sets_again, method)(NEW), getattr(sets, method)(NEW))
     assert sets_again.volume(0.9) == sets.volume(0.9)
     assert sets_again.mass_interval_ == sets.mass_interval_
@@ -87,17 +86,17 @@ def test_what_is_read_is_what_was_written(name, way, tmp_path):
 
 
 def test_metrics_and_nu_are_read_again(tmp_path):
-    model = mvset.MinimumVolumeSet(metric="whiten", nu=0.6, sigma=[0.3, 0.4], splits=5, random_state=0).fit(X)
+    model = mvset.MinimumVolumeSet(scaling="whiten", nu=0.6, sigma=[0.3, 0.4], splits=5, random_state=0).fit(X)
     mvset.save(model, tmp_path / "m")
     again = mvset.load(tmp_path / "m")
-    assert (again.metric_, again.nu_, again.metric_comparison_) == ("whiten", 0.6, {})
-    assert again.sets_.score.metrics == model.sets_.score.metrics
+    assert (again.scaling_, again.nu_, again.scaling_comparison_) == ("whiten", 0.6, {})
+    assert again.sets_.function.scalings == model.sets_.function.scalings
     np.testing.assert_array_equal(again.column_scales_, model.column_scales_)
     np.testing.assert_array_equal(again.dual_coef_, model.dual_coef_)
 
 
 def test_a_damaged_metric_is_refused(tmp_path):
-    mvset.save(mvset.MinimumVolumeSet(metric="standard", sigma=0.4, splits=2, random_state=0).fit(X), tmp_path / "m")
+    mvset.save(mvset.MinimumVolumeSet(scaling="standard", sigma=0.4, splits=2, random_state=0).fit(X), tmp_path / "m")
     rewritten(tmp_path / "m", lambda n, c: c.replace(b'"scales"', b'"mixing"') if n == "schema.json" else c)
     with pytest.raises(ModelFileError, match="fit again"):
         mvset.load(tmp_path / "m")
@@ -130,7 +129,7 @@ def test_every_trusted_type_exists():
 def test_a_truncated_file_says_so(path, share):
     content = path.read_bytes()
     path.write_bytes(content[: int(share * len(content))])
-    with pytest.raises(ModelFileError, match=r"model\.mvset is truncated or damaged: copy it once more, or fit again"):
+    with pytest.raises(ModelFileError, match=r"l\.mvset is truncated or damaged: .*\. Copy it once more, or fit again"):
         mvset.load(path)
 
 
@@ -204,10 +203,10 @@ def test_a_file_of_another_scikit_learn_loads_with_its_warning(tmp_path, model):
 
 
 def test_parts_that_do_not_fit(path):
-    rewritten(path, lambda n, c: c.replace(b"KernelExpansion", b"KernelExtension") if n == "schema.json" else c)
-    with pytest.raises(ModelFileError, match=r"KernelExtension"):
+    rewritten(path, lambda n, c: c.replace(b"FittedSets", b"FittedSots") if n == "schema.json" else c)
+    with pytest.raises(ModelFileError, match=r"FittedSots"):
         mvset.load(path)
-    rewritten(path, lambda n, c: c.replace(b"KernelExtension", b"KernelExpansion") if n == "schema.json" else c)
+    rewritten(path, lambda n, c: c.replace(b"FittedSots", b"FittedSets") if n == "schema.json" else c)
     rewritten(path, lambda n, c: c.replace(b'"masses"', b'"mosses"') if n == "schema.json" else c)
     with pytest.raises(ModelFileError, match=r"holds parts that do not fit together \(.*mosses.*\): fit again"):
         mvset.load(path)
@@ -222,21 +221,13 @@ def test_parts_that_do_not_fit(path):
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, np.asarray])
 def test_every_estimator_of_this_library_is_read_again(tmp_path, frame):
     for model in (
-        mvset.PluginKernelDensity(sigma=0.3, random_state=0),
+        PluginKernelDensity(sigma=0.3, random_state=0),
         mvset.CalibratedSet(GaussianMixture(2), splits=2, random_state=0),
     ):
         rows = frame(X) if frame is np.asarray else frame({"a": X[:, 0], "b": X[:, 1]})
         model.fit(rows)
         mvset.save(model, tmp_path / "m")
         np.testing.assert_array_equal(mvset.load(tmp_path / "m").score_samples(rows), model.score_samples(rows))
-
-
-def test_nested_pipelines_are_read_as_ours(tmp_path):
-    inner = make_pipeline(StandardScaler(), mvset.MinimumVolumeSet(sigma=0.3, random_state=0))
-    outer = make_pipeline(StandardScaler(), inner).fit(X)
-    mvset.save(outer, tmp_path / "m")
-    again = mvset.load(tmp_path / "m")
-    assert ((again.level(NEW) <= 0.95) == (outer.predict(NEW) == 1)).all()
 
 
 def test_only_estimators_are_saved(tmp_path):

@@ -15,12 +15,13 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 import mvset
-from mvset import CalibratedSet, MinimumVolumeSet, PluginKernelDensity
-from mvset.datasets import paper_mixture, two_moons
+from mvset import CalibratedSet, MinimumVolumeSet
 from mvset.files.onnx import to_onnx
+from mvset.paper import PluginKernelDensity
+from mvset.paper.datasets import paper_mixture, two_moons
 
 TABLES = {"moons": lambda n, seed: two_moons(n, random_state=seed), "mixture8": paper_mixture(8).sample}
-MODES = ("split", "conformal", "pac")
+MODES = ("cross", "conformal", "pac")
 SCALERS = [
     StandardScaler(),
     StandardScaler(with_mean=False),
@@ -114,10 +115,10 @@ def test_labels_near_the_border(table, mode):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("metric", ["standard", "robust", "whiten"])
-def test_graph_and_model_agree_in_a_metric(table, metric, mode, dtype):
+@pytest.mark.parametrize("scaling", ["standard", "whiten"])
+def test_graph_and_model_agree_in_a_metric(table, scaling, mode, dtype):
     X = table[0] * np.geomspace(1, 1000, table[0].shape[1]) + 50.0
-    model = sets(sigma=1.5, metric=metric, calibration=mode, mass=0.9).fit(X)
+    model = sets(sigma=1.5, scaling=scaling, calibration=mode, mass=0.9).fit(X)
     wide = X.mean(axis=0) + 3 * np.random.default_rng(0).normal(size=X.shape) * X.std(axis=0)
     label, _, level = assert_agree(model, np.vstack([X, wide]), dtype)
     assert set(label) == {-1, 1}
@@ -125,10 +126,10 @@ def test_graph_and_model_agree_in_a_metric(table, metric, mode, dtype):
     assert level.max() == 1.0
 
 
-@pytest.mark.parametrize("metric", ["standard", "whiten"])
-def test_in_a_metric_rows_at_the_border_far_away_and_none(table, metric):
+@pytest.mark.parametrize("scaling", ["standard", "whiten"])
+def test_in_a_metric_rows_at_the_border_far_away_and_none(table, scaling):
     X = table[0]
-    model = sets(sigma=1.5, metric=metric, mass=0.9).fit(X)
+    model = sets(sigma=1.5, scaling=scaling, mass=0.9).fit(X)
     assert_agree(model, near_border(model, X, np.random.default_rng(1), n=1000))
     label, score, level = assert_agree(model, np.repeat([[1e5], [-1e200], [1e307]], X.shape[1], axis=1))
     assert (label == -1).all()
@@ -142,10 +143,10 @@ def test_in_a_metric_rows_at_the_border_far_away_and_none(table, metric):
     np.testing.assert_array_equal(score, [0, np.nan])
 
 
-@pytest.mark.parametrize("metric", ["standard", "whiten"])
-def test_metric_behind_a_scaler(metric):
+@pytest.mark.parametrize("scaling", ["standard", "whiten"])
+def test_metric_behind_a_scaler(scaling):
     X = two_moons(300, random_state=0) * [1.0, 30.0] + [5.0, -2.0]
-    assert_agree(make_pipeline(RobustScaler(), sets(sigma=0.5, metric=metric)).fit(X), X)
+    assert_agree(make_pipeline(RobustScaler(), sets(sigma=0.5, scaling=scaling)).fit(X), X)
 
 
 def test_rows_far_from_zero(table):
@@ -223,8 +224,8 @@ def test_levels_of_counts(mode):
     np.testing.assert_array_equal(level, model.level(X))
 
 
-def run_by_group(model, X, by, dtype=np.float64):
-    inputs = {"X": np.asarray(X, dtype=dtype), "by": np.array(by, dtype=object)}
+def run_by_group(model, X, strata, dtype=np.float64):
+    inputs = {"X": np.asarray(X, dtype=dtype), "strata": np.array(strata, dtype=object)}
     return session(model, dtype).run(["label", "score", "level"], inputs)
 
 
@@ -236,26 +237,29 @@ def test_groups_have_their_own_offsets(mode, scaled, dtype):
     groups = rng.choice(["a", "größe", "few"], p=[0.6, 0.38, 0.02], size=600).astype(object)
     X = np.where((groups == "größe")[:, np.newaxis], 1.5 * X, X)
     if scaled:
-        model = make_pipeline(StandardScaler(), sets(calibration=mode, mass=0.9)).fit(X, minimumvolumeset__by=groups)
+        model = make_pipeline(StandardScaler(), sets(calibration=mode, mass=0.9)).fit(
+            X, minimumvolumeset__strata=groups
+        )
     else:
-        model = sets(calibration=mode, mass=0.9).fit(X, by=groups)
+        model = sets(calibration=mode, mass=0.9).fit(X, strata=groups)
     new = (X[rng.permutation(600)] + 0.1 * rng.normal(size=X.shape)).astype(dtype).astype(np.float64)
-    by = rng.choice(["a", "größe", "few", "never seen", ""], size=600).astype(object)
-    label, score, level = run_by_group(model, new, by, dtype)
+    strata = rng.choice(["a", "größe", "few", "never seen", ""], size=600).astype(object)
+    label, score, level = run_by_group(model, new, strata, dtype)
     np.testing.assert_allclose(score, model.score_samples(new), rtol=1e-9)
-    with warnings.catch_warnings(action="ignore", category=mvset.exceptions.UnseenGroupWarning):
-        np.testing.assert_array_equal(label, model.predict(new, by=by))
-        np.testing.assert_array_equal(level, last(model).sets_.level(score, by))
+    named = np.where(strata == "", "new", strata)  # in Python blank text is no label
+    with warnings.catch_warnings(action="ignore", category=mvset.exceptions.UnseenStratumWarning):
+        np.testing.assert_array_equal(label, model.predict(new, strata=named))
+        np.testing.assert_array_equal(level, last(model).sets_.level(score, named))
     np.testing.assert_array_equal(label == 1, level <= 0.9)
-    judged = {name: set(label[by == name]) for name in set(by)}
+    judged = {name: set(label[strata == name]) for name in set(strata)}
     assert all(found == {-1, 1} for found in judged.values())
 
 
 def test_groups_are_an_input_only_if_the_fit_has_them():
     X = two_moons(300, random_state=0)
     assert [each.name for each in session(sets().fit(X)).get_inputs()] == ["X"]
-    model = sets().fit(X, by=np.arange(300) % 2)
-    assert [each.name for each in session(model).get_inputs()] == ["X", "by"]
+    model = sets().fit(X, strata=np.arange(300) % 2)
+    assert [each.name for each in session(model).get_inputs()] == ["X", "strata"]
     for answer in run_by_group(model, X[:0], []):
         assert answer.shape == (0,)
     label, score, level = run_by_group(model, X[:2] * np.nan, ["0", "none"])
@@ -270,20 +274,20 @@ def test_groups_are_an_input_only_if_the_fit_has_them():
 @pytest.mark.parametrize("mode", MODES)
 def test_a_constant_column_that_changes_is_outside(mode, scaled, grouped):
     X = np.insert(two_moons(400, random_state=0), [1, 2], [5.0, 0.005], axis=1)
-    by = np.where(np.arange(400) % 3, "a", "b").astype(object) if grouped else None
+    strata = np.where(np.arange(400) % 3, "a", "b").astype(object) if grouped else None
     model = sets(calibration=mode, mass=0.9)
     if scaled:
-        model = make_pipeline(StandardScaler(), model).fit(X, **({"minimumvolumeset__by": by} if grouped else {}))
+        model = make_pipeline(StandardScaler(), model).fit(X, minimumvolumeset__strata=strata)
     else:
-        model = model.fit(X, by=by)
+        model = model.fit(X, strata=strata)
     new = np.repeat(X[:100], 4, axis=0)
     new[1::4, 1] = 5.3
     new[2::4, 3] = 0.5
     new[3::4, 1] = np.nextafter(5.0, 6.0)
-    by = np.repeat(by[:100], 4) if grouped else None
-    label, score, level = run_by_group(model, new, by) if grouped else run(model, new)
-    np.testing.assert_array_equal(label, model.predict(new) if by is None else model.predict(new, by=by))
-    np.testing.assert_array_equal(level, last(model).sets_.level(score, by))
+    strata = np.repeat(strata[:100], 4) if grouped else None
+    label, score, level = run_by_group(model, new, strata) if grouped else run(model, new)
+    np.testing.assert_array_equal(label, model.predict(new) if strata is None else model.predict(new, strata=strata))
+    np.testing.assert_array_equal(level, last(model).sets_.level(score, strata))
     np.testing.assert_allclose(score, model.score_samples(new), rtol=1e-9)
     for changed in (1, 2):
         assert (label[changed::4] == -1).all()
@@ -328,6 +332,13 @@ def test_other_sets_are_refused(model):
     for refused in (model, make_pipeline(StandardScaler(), model)):
         with pytest.raises(TypeError, match=f"MinimumVolumeSet.*{type(model).__name__}"):
             to_onnx(refused)
+
+
+def test_missing_values_are_refused_in_a_sentence():
+    X = two_moons(300, random_state=0)
+    for model in (sets(missing="impute"), make_pipeline(StandardScaler(), sets(missing="impute"))):
+        with pytest.raises(TypeError, match=r"takes no missing values, and the model imputes them\. Fit without"):
+            to_onnx(model.fit(X))
 
 
 def test_refused_before_anything_is_done():

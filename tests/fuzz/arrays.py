@@ -22,8 +22,8 @@ ODD = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e308, -1e308, 5e-324, 1e-160, 1e160,
 def warm_up() -> None:
     """Compile the kernels, and import what frames need."""
     rows = np.random.default_rng(0).normal(size=(60, 3))
-    for metric in ("standard", "robust", "whiten", "auto"):
-        MinimumVolumeSet(splits=2, metric=metric, random_state=0).fit(rows).explain(rows)
+    for scaling in ("standard", "whiten", "auto"):
+        MinimumVolumeSet(splits=2, scaling=scaling, random_state=0).fit(rows).explain(rows)
     frame = pd.DataFrame(np.where(rows > 2, np.nan, rows), columns=["a", "b", "c"]).assign(kind=["a", "b"] * 30)
     MinimumVolumeSet(splits=2, missing="impute", random_state=0).fit(frame).predict(frame)
 
@@ -39,7 +39,7 @@ def run_case(seed: int, folder: Path) -> str:
     if rng.uniform() < 0.3:
         parameters["missing"] = "impute"
     if rng.uniform() < 0.3:
-        parameters["metric"] = rng.choice(["standard", "robust", "whiten"])
+        parameters["scaling"] = rng.choice(["standard", "whiten"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", MvsetWarning)

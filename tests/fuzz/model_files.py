@@ -38,7 +38,7 @@ _TYPES = [
     *("os.system", "posix.system", "builtins.eval", "builtins.exec", "subprocess.Popen", "shutil.rmtree"),
     *("builtins.list", "builtins.dict", "builtins.str", "builtins.int", "builtins.map", "builtins.object"),
     *("numpy.ndarray", "numpy.dtype", "numpy.float64", "numpy.random.mtrand.RandomState", "this.s", "antigravity.fly"),
-    *("sklearn.pipeline.Pipeline", "sklearn.preprocessing._data.StandardScaler", "mvset.svm.metric.Metric"),
+    *("sklearn.pipeline.Pipeline", "sklearn.preprocessing._data.StandardScaler", "mvset.svm.scaling.Scaling"),
     *("mvset.estimators.minimum_volume_set.MinimumVolumeSet", "mvset.calibration.calibration.Calibration"),
 ]
 _LOADERS = [
@@ -113,7 +113,7 @@ def _answers(path: Path, name: str) -> dict[str, list[float]]:
 
 
 def _asked(model: Any, name: str) -> dict[str, list[float]]:
-    return answers(model, table_of(CASES[name]), CASES[name]["by"])
+    return answers(model, table_of(CASES[name]), CASES[name]["strata"])
 
 
 def _watch(event: str, arguments: tuple[Any, ...]) -> None:

@@ -24,18 +24,30 @@ from typer.testing import CliRunner
 
 import mvset
 from mvset import MinimumVolumeSet
-from mvset.cli.app import app
+from mvset.app.cli.app import app
 
 N_ROWS = 40
 ENDINGS = (".csv", ".tsv", ".txt", ".ndjson", ".json", ".parquet", ".feather", ".xlsx", ".db", ".zip", ".gz", ".bz2")
 OPTIONS = (
-    *(["--no-header"], ["--header"], ["--separator", "tab"], ["--separator", "space"], ["--separator", ";"]),
-    *(["--encoding", "latin-1"], ["--encoding", "utf-16"], ["--na", "ERR"], ["--skip-rows", "3"], ["--comment", "#"]),
+    *(
+        ["--read", "header=no"],
+        ["--read", "header=yes"],
+        ["--read", "separator=tab"],
+        ["--read", "separator=space"],
+        ["--read", "separator=;"],
+    ),
+    *(
+        ["--read", "encoding=latin-1"],
+        ["--read", "encoding=utf-16"],
+        ["--read", "na=ERR"],
+        ["--read", "skip-rows=3"],
+        ["--read", "comment=#"],
+    ),
     *(
         ["--where", "x > 0"],
         ["--where", "grade = 'good'"],
-        ["--format", "csv"],
-        ["--format", "parquet"],
+        ["--read", "format=csv"],
+        ["--read", "format=parquet"],
         ["--mass", "0.9"],
     ),
 )

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mvset.inference.results import DriftReport, MassInterval
+from mvset.inference.results import DriftResult, MassInterval
 
 
 def test_an_interval_prints_with_its_confidence():
@@ -21,7 +21,8 @@ def test_an_interval_prints_with_its_confidence():
 )
 def test_a_report_prints_its_verdict(drifted, outside, verdict):
     share = outside / 100
-    report = DriftReport(drifted, 100, 100.0, outside, share, (0.0, 1.0), 0.05, (0.0, 1.0), 0.5, 0.25, 0.01)
+    report = DriftResult(drifted, 100, 100.0, outside, share, (0.0, 1.0), 0.05, (0.0, 1.0), 0.5, 0.25, 0.01)
     start = f"{outside} of 100 rows outside, {share:.2%} where 5.00% were expected (p = 0.5 by the share, 0.25 by the "
     assert str(report).startswith(start)
     assert str(report).endswith(verdict)
+    assert bool(report) is drifted

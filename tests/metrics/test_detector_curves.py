@@ -12,9 +12,9 @@ from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV
 from sklearn.neighbors import KernelDensity
 
-from mvset import excess_mass_curve, mass_volume_curve, mass_volume_scorer
-from mvset.datasets import paper_mixture, two_moons
+from mvset import MinimumVolumeSet, mass_volume_curve, mass_volume_scorer
 from mvset.exceptions import VolumeWarning
+from mvset.paper.datasets import paper_mixture, two_moons
 
 
 def gaussian(n, d, seed=0):
@@ -57,24 +57,12 @@ def test_bands_cover_the_whole_true_curve():
     assert np.mean(covered) >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / 60)
 
 
-def test_a_better_score_has_the_lower_curve_and_more_excess_mass():
+def test_a_better_score_has_the_lower_curve():
     X = gaussian(1000, 2)
     worse = lambda rows: -np.abs(rows).max(axis=1) - 0.5 * np.abs(rows[:, 0])  # noqa: E731
     good, bad = (mass_volume_curve(score, X, random_state=0) for score in (density_score, worse))
     assert good.area < bad.area
     assert good.mean_log_volume < bad.mean_log_volume
-    more = excess_mass_curve(density_score, X, random_state=0)
-    less = excess_mass_curve(worse, X, thresholds=more.thresholds, random_state=0)
-    assert more.area > less.area
-
-
-def test_excess_mass_of_the_true_density():
-    """For a standard Gaussian in the plane, EM(t) = 1 - 2πt + 2πt log 2πt."""
-    curve = excess_mass_curve(density_score, gaussian(5000, 2), random_state=0)
-    t = 2 * np.pi * curve.thresholds[1:]
-    np.testing.assert_allclose(curve.excess_masses[1:], 1 - t + t * np.log(t), atol=0.02)
-    assert curve.excess_masses[0] == pytest.approx(1.0)
-    assert curve.excess_masses[-1] == pytest.approx(0.9, abs=1e-9)
 
 
 def test_frames_keep_their_names():
@@ -117,12 +105,6 @@ def test_masses_are_checked(masses):
         mass_volume_curve(density_score, gaussian(50, 2), masses=masses)
 
 
-@pytest.mark.parametrize("thresholds", [[0.1, 0.05], [0.0, np.nan, 1.0], [0.0, np.inf], [-1.0, 1.0]])
-def test_thresholds_are_checked(thresholds):
-    with pytest.raises(ValueError, match="thresholds must be at least two ascending numbers"):
-        excess_mass_curve(density_score, gaussian(50, 2), thresholds=thresholds)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -153,13 +135,30 @@ def test_a_single_point_and_atoms_give_a_finite_band():
             mass_volume_curve(density_score, gaussian(50, 4), n_points=1, volume="importance", random_state=seed)
 
 
-def test_volumes_past_float64_are_refused_where_they_are_needed_as_numbers():
+def test_volumes_past_float64_have_finite_logarithms():
     X = 1e10 * gaussian(200, 40)
-    with pytest.raises(ValueError, match="exceed the range of float64"):
-        excess_mass_curve(density_score, X, n_points=1000, random_state=0)
     assert np.isfinite(mass_volume_curve(density_score, X, n_points=1000, random_state=0).log_volumes).all()
-    with pytest.raises(ValueError, match="exceed the range of float64"):
-        excess_mass_curve(density_score, 1e-20 * X, n_points=1000, random_state=0)
+
+
+@pytest.mark.parametrize("unseen", [False, True])
+def test_volumes_of_a_model_with_categories_are_sums_over_them(unseen):
+    """Against a fine grid for each category, at the offsets of the curve."""
+    rng = np.random.default_rng(0)
+    kinds = rng.choice(["a", "b", "c"], 400)
+    numbers = rng.normal(size=(400, 2)) + 2.0 * (kinds == "b")[:, np.newaxis]
+    X = pd.DataFrame({"u": numbers[:, 0], "kind": kinds, "v": numbers[:, 1]})
+    model = MinimumVolumeSet(sigma=0.8, splits=3, random_state=0).fit(X)
+    new = X.sample(200, random_state=0)
+    if unseen:  # a value that was not seen has the lowest score, and no part in the volume
+        new.iloc[0, 1] = "d"
+    curve = mass_volume_curve(model, new, masses=[0.7, 0.9], random_state=0)
+    axis = np.linspace(-6.0, 8.0, 140)
+    u, v = (each.ravel() for each in np.meshgrid(axis, axis))
+    cells = [model.score_samples(pd.DataFrame({"u": u, "kind": kind, "v": v})) for kind in "abc"]
+    truth = [sum(np.sum(scores >= offset) for scores in cells) * (axis[1] - axis[0]) ** 2 for offset in curve.offsets]
+    np.testing.assert_allclose(curve.volumes, truth, rtol=0.03, atol=5 * curve.standard_errors.max())
+    shares = [np.mean(model.score_samples(new) >= offset) for offset in curve.offsets]
+    np.testing.assert_allclose(shares, curve.masses, atol=0.01)
 
 
 def test_volumes_that_the_points_miss_warn_here():

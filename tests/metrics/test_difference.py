@@ -8,7 +8,7 @@ from sklearn.ensemble import IsolationForest
 from sklearn.mixture import GaussianMixture
 
 from mvset import MinimumVolumeSet, symmetric_difference
-from mvset.datasets import paper_mixture
+from mvset.paper.datasets import paper_mixture
 from shapes import Ball
 
 

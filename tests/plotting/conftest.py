@@ -7,7 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mvset import MinimumVolumeSet
-from mvset.datasets import boston
+from mvset.paper.datasets import boston
 
 
 @pytest.fixture(scope="session")
@@ -31,3 +31,18 @@ def table():
 @pytest.fixture(scope="session")
 def table_model(table):
     return make_pipeline(StandardScaler(), MinimumVolumeSet(sigma=1.0, splits=5, random_state=0)).fit(table)
+
+
+@pytest.fixture(scope="session")
+def machines():
+    """Three kinds of machines, each with its own range of temperature and pressure."""
+    rng = np.random.default_rng(0)
+    kinds = rng.choice(["pump", "fan", "press"], 400, p=[0.5, 0.3, 0.2])
+    centres = {"pump": (50.0, 10.0), "fan": (65.0, 11.0), "press": (50.0, 14.0)}
+    numbers = np.array([centres[kind] for kind in kinds]) + rng.normal(size=(400, 2)) * [3.5, 0.7]
+    return pd.DataFrame({"temperature": numbers[:, 0], "machine": kinds, "pressure": numbers[:, 1]})
+
+
+@pytest.fixture(scope="session")
+def machines_model(machines):
+    return MinimumVolumeSet(sigma=0.6, splits=5, random_state=0).fit(machines)

@@ -9,14 +9,15 @@ from matplotlib.figure import Figure
 
 from mvset.plotting import BandwidthDisplay, LevelHistogramDisplay, LevelSetDisplay, MassVolumeDisplay
 from mvset.plotting.axes import axes_to_draw_on, is_wide, percent, tidy
+from mvset.plotting.numbers import BandwidthComparison, Slice
 
+PLANE = Slice(("a", "b"), np.arange(2.0), np.arange(2.0), np.arange(4.0).reshape(2, 2), np.empty((0, 2)))
+COMPARED = BandwidthComparison(*np.array([[0.1, 0.2], [1.0, 2.0], [0.1, 0.1]]), np.ones(2, bool), None)
 DISPLAYS = {
-    "mass_volume": lambda ax: MassVolumeDisplay.from_predictions([0.8, 0.9], [1.0, 2.0], ax=ax),
-    "bandwidth": lambda ax: BandwidthDisplay.from_predictions([0.1, 0.2], [1.0, 2.0], ax=ax),
-    "level_sets": lambda ax: LevelSetDisplay.from_predictions(
-        [0.0, 1.0], [0.0, 1.0], [[0.0, 1.0], [2.0, 3.0]], masses=[0.9], offsets=[1.5], ax=ax
-    ),
-    "level_histogram": lambda ax: LevelHistogramDisplay.from_predictions([0.2, 0.4, 0.9], ax=ax),
+    "mass_volume": MassVolumeDisplay([0.8, 0.9], [1.0, 2.0]).plot,
+    "bandwidth": BandwidthDisplay(COMPARED).plot,
+    "level_sets": LevelSetDisplay(slices=[PLANE], masses=np.array([0.9]), offsets=np.array([1.5])).plot,
+    "level_histogram": LevelHistogramDisplay([0.2, 0.4, 0.9]).plot,
 }
 
 

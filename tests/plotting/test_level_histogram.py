@@ -5,8 +5,8 @@ import pytest
 from matplotlib.colors import to_hex
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mvset import PluginKernelDensity
-from mvset.datasets import two_moons
+from mvset.paper import PluginKernelDensity
+from mvset.paper.datasets import two_moons
 from mvset.plotting import LevelHistogramDisplay, palette
 
 
@@ -63,7 +63,7 @@ def test_models_without_band(moons, fresh):
 
 
 def test_levels_alone():
-    display = LevelHistogramDisplay.from_predictions([0.1, 0.6, 0.9, 1.0], bins=4)
+    display = LevelHistogramDisplay([0.1, 0.6, 0.9, 1.0], bins=4).plot()
     assert display.ax_.get_title(loc="left") == "4 rows"
     assert {to_hex(bar.get_facecolor()) for bar in display.bars_} == {palette.OURS_LIGHT}
     labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
@@ -72,7 +72,7 @@ def test_levels_alone():
 
 def test_unknown_kind():
     with pytest.raises(ValueError, match='kind must be "histogram" or "cumulative"; got \'pie\''):
-        LevelHistogramDisplay.from_predictions([0.5], kind="pie")
+        LevelHistogramDisplay([0.5]).plot(kind="pie")
 
 
 def test_the_bars_outside_hold_the_rows_outside(split_model):
@@ -80,3 +80,11 @@ def test_the_bars_outside_hold_the_rows_outside(split_model):
     display = LevelHistogramDisplay.from_estimator(split_model, rows)
     outside = sum(bar.get_height() * bar.get_width() for bar in display.bars_ if bar.get_x() > 0.95 - 1e-9)
     assert outside == pytest.approx(np.mean(split_model.predict(rows) == -1))
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize("kind", ["frame", "array"])
+def test_rows_with_categories(kind, machines, machines_model):
+    rows = machines if kind == "frame" else machines.to_numpy()
+    display = LevelHistogramDisplay.from_estimator(machines_model, rows)
+    assert_array_equal(display.levels, machines_model.level(machines))

@@ -48,9 +48,9 @@ def test_with_rows_it_is_the_curve_of_any_detector(moons):
 
 
 def test_curves_on_the_same_axes_differ_and_share_a_legend():
-    ax = MassVolumeDisplay.from_predictions([0.8, 0.9], [1.0, 2.0], name="a").ax_
-    MassVolumeDisplay.from_predictions([0.8, 0.9], [1.5, 2.5], lower=[1.2, 2.2], upper=[1.7, 2.7], name="b", ax=ax)
-    MassVolumeDisplay.from_predictions([0.8, 0.9], [3.0, 4.0], name="c", ax=ax, color="green", linestyle=":")
+    ax = MassVolumeDisplay([0.8, 0.9], [1.0, 2.0], name="a").plot().ax_
+    MassVolumeDisplay([0.8, 0.9], [1.5, 2.5], lower=[1.2, 2.2], upper=[1.7, 2.7], name="b").plot(ax)
+    MassVolumeDisplay([0.8, 0.9], [3.0, 4.0], name="c").plot(ax, color="green", linestyle=":")
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b", "c"]
     assert len({line.get_color() for line in ax.lines}) == 3
     assert len({line.get_linestyle() for line in ax.lines}) == 3
@@ -70,11 +70,9 @@ def test_units_are_those_of_the_columns_that_were_measured(suburbs, suburbs_mode
 
 
 def test_volumes_of_many_columns_want_a_logarithmic_axis():
-    display = MassVolumeDisplay.from_predictions(
-        [0.8, 0.9, 0.99], [1e12, 1e13, 1e14], lower=[0, 0, 0], upper=[1e15] * 3
-    )
+    display = MassVolumeDisplay([0.8, 0.9, 0.99], [1e12, 1e13, 1e14], lower=[0, 0, 0], upper=[1e15] * 3).plot()
     assert display.ax_.get_yscale() == "log"
-    assert MassVolumeDisplay.from_predictions([0.8, 0.9], [1.0, 2.0]).ax_.get_yscale() == "linear"
+    assert MassVolumeDisplay([0.8, 0.9], [1.0, 2.0]).plot().ax_.get_yscale() == "linear"
 
 
 def test_what_has_no_nested_sets_needs_rows(moons):
@@ -85,13 +83,21 @@ def test_what_has_no_nested_sets_needs_rows(moons):
 
 
 def test_no_name_no_legend():
-    assert MassVolumeDisplay.from_predictions([0.8, 0.9], [1.0, 2.0]).ax_.get_legend() is None
+    assert MassVolumeDisplay([0.8, 0.9], [1.0, 2.0]).plot().ax_.get_legend() is None
 
 
 def test_bounds_that_are_none_do_not_blow_up_the_picture():
-    display = MassVolumeDisplay.from_predictions(
-        [0.8, 0.9, 0.95], [2.0, 3.0, 100.0], lower=[0.0, 1e-270, 50.0], upper=[4.0, np.inf, np.inf]
-    )
+    bounds = {"lower": [0.0, 1e-270, 50.0], "upper": [4.0, np.inf, np.inf]}
+    display = MassVolumeDisplay([0.8, 0.9, 0.95], [2.0, 3.0, 100.0], **bounds).plot()
     low, high = display.ax_.get_ylim()
     assert 0.1 < low < 2.0 < 100.0 < high < 1000.0
     display.figure_.canvas.draw()
+
+
+def test_a_model_with_categories_has_both_curves(machines, machines_model):
+    own = MassVolumeDisplay.from_estimator(machines_model, masses=[0.8, 0.9])
+    assert_array_equal(own.volumes, [machines_model.volume(mass).value for mass in own.masses])
+    of_rows = MassVolumeDisplay.from_estimator(machines_model, machines, masses=[0.8, 0.9], random_state=0)
+    curve = mass_volume_curve(machines_model, machines, masses=[0.8, 0.9], random_state=0)
+    assert_array_equal(of_rows.volumes, curve.volumes)
+    assert of_rows.ax_.get_ylabel() == "volume"

@@ -8,9 +8,9 @@ import mvset.svm.gram
 import reference
 from mvset.parallel import thread_map
 from mvset.svm.convergence import SolveReport
-from mvset.svm.dual import DualStatus, Solver, solve_dual, solve_duals, solve_in_metrics
+from mvset.svm.dual import DualStatus, Solver, solve_dual, solve_duals, solve_in_scalings
 from mvset.svm.gram import gaussian_gram, lazy_gram
-from mvset.svm.metric import Metric
+from mvset.svm.scaling import Scaling
 
 
 def objective(X, alpha, sigma):
@@ -36,10 +36,10 @@ def test_objective_is_not_above_libsvm(sigma, nu, table):
     """From a cold start and from a warm one; relative, at LIBSVM's default tolerance."""
     train = random_rows(len(table))
     theirs, offset = libsvm(table, train, sigma, nu)
-    wider = solve_dual(gaussian_gram(table, 1.3 * sigma), train, nu, 1e-3, -1)
+    wider = solve_dual(gaussian_gram(table, 1.3 * sigma), train, Solver(nu, 1e-3))
     gram = gaussian_gram(table, sigma)
     for start in (None, wider):
-        dual = solve_dual(gram, train, nu, 1e-3, -1, start)
+        dual = solve_dual(gram, train, Solver(nu, 1e-3), start)
         assert dual.status is DualStatus.CONVERGED
         assert objective(table, dual.alpha, sigma) <= (1 + 1e-6) * objective(table, theirs, sigma)
         assert dual.rho == pytest.approx(offset, rel=1e-3, abs=2e-3)
@@ -65,10 +65,10 @@ def test_with_bounds_the_objective_is_not_above_libsvm(kind, sigma, nu, moons):
     train = random_rows(len(moons))
     bounds = random_bounds(kind, len(moons))
     theirs, offset = libsvm(moons, train, sigma, nu, bounds)
-    wider = solve_dual(gaussian_gram(moons, 1.3 * sigma), train, nu, 1e-3, -1, bounds=bounds)
+    wider = solve_dual(gaussian_gram(moons, 1.3 * sigma), train, Solver(nu, 1e-3), bounds=bounds)
     gram = gaussian_gram(moons, sigma)
     for start in (None, wider):
-        dual = solve_dual(gram, train, nu, 1e-3, -1, start, bounds)
+        dual = solve_dual(gram, train, Solver(nu, 1e-3), start, bounds)
         assert dual.status is DualStatus.CONVERGED
         assert (dual.alpha <= bounds).all()
         assert dual.alpha.sum() == pytest.approx(nu * bounds[train].sum(dtype=np.float64), rel=1e-6)
@@ -80,8 +80,8 @@ def test_with_bounds_the_objective_is_not_above_libsvm(kind, sigma, nu, moons):
 def test_bounds_of_one_change_nothing():
     X = np.random.default_rng(0).normal(size=(300, 2))
     gram, train = gaussian_gram(X, 0.5), random_rows(300)
-    plain = solve_dual(gram, train, 0.3, 1e-3, -1)
-    bounded = solve_dual(gram, train, 0.3, 1e-3, -1, bounds=np.ones(300, np.float32))
+    plain = solve_dual(gram, train, Solver(0.3, 1e-3))
+    bounded = solve_dual(gram, train, Solver(0.3, 1e-3), bounds=np.ones(300, np.float32))
     np.testing.assert_array_equal(bounded.alpha, plain.alpha)
     np.testing.assert_array_equal(bounded.gradient, plain.gradient)
     assert (bounded.rho, bounded.training_mass) == (plain.rho, plain.training_mass)
@@ -92,7 +92,7 @@ def test_share_of_outliers_by_bound(nu):
     """Proposition 1 with bounds: the outliers have at most the share nu of the sum of all bounds."""
     X = np.random.default_rng(0).normal(size=(400, 2))
     bounds = random_bounds("over four decades", 400)
-    dual = solve_dual(gaussian_gram(X, 0.5), np.arange(400), nu, 1e-3, -1, bounds=bounds)
+    dual = solve_dual(gaussian_gram(X, 0.5), np.arange(400), Solver(nu, 1e-3), bounds=bounds)
     outliers = dual.alpha == bounds
     assert 0 < outliers.sum() < 400
     assert 1 - dual.training_mass == pytest.approx(bounds[outliers].sum() / bounds.sum(), rel=1e-5)
@@ -103,7 +103,7 @@ def test_share_of_outliers_by_bound(nu):
 def test_nu_one_puts_every_row_at_its_bound():
     X = np.array([[0.0], [0.1], [50.0]])
     bounds = np.array([0.5, 0.5, 2.0], np.float32)
-    dual = solve_dual(gaussian_gram(X, 1.0), np.arange(3), 1.0, 1e-3, -1, bounds=bounds)
+    dual = solve_dual(gaussian_gram(X, 1.0), np.arange(3), Solver(1.0, 1e-3), bounds=bounds)
     np.testing.assert_array_equal(dual.alpha, bounds)
     assert dual.rho == pytest.approx(2.0)  # all rows are at their bounds: the border is at the highest value among them
     assert dual.training_mass == 0.0
@@ -112,7 +112,7 @@ def test_nu_one_puts_every_row_at_its_bound():
 @pytest.mark.parametrize("nu", [0.1, 0.4])
 def test_share_of_outliers_and_support_vectors(nu, table):
     """Proposition 1 of the paper: outliers <= nu <= support vectors."""
-    dual = solve_dual(gaussian_gram(table, 0.5), np.arange(len(table)), nu, 1e-3, -1)
+    dual = solve_dual(gaussian_gram(table, 0.5), np.arange(len(table)), Solver(nu, 1e-3))
     assert 1 - dual.training_mass <= nu + 1e-9
     assert np.mean(dual.alpha > 0) >= nu - 1e-9
     assert dual.coefficients.sum() == pytest.approx(1.0)
@@ -120,7 +120,7 @@ def test_share_of_outliers_and_support_vectors(nu, table):
 
 def test_nu_one_is_kernel_smoothing():
     X = np.random.default_rng(0).normal(size=(40, 2))
-    dual = solve_dual(gaussian_gram(X, 0.5), np.arange(40), 1.0, 1e-3, -1)
+    dual = solve_dual(gaussian_gram(X, 0.5), np.arange(40), Solver(1.0, 1e-3))
     np.testing.assert_allclose(dual.coefficients, 1 / 40)
     assert np.isfinite(dual.rho)
 
@@ -128,10 +128,10 @@ def test_nu_one_is_kernel_smoothing():
 def test_gram_or_not_makes_no_difference(monkeypatch):
     X = np.random.default_rng(0).normal(size=(300, 3))
     train = np.arange(0, 300, 2)
-    expected = solve_dual(gaussian_gram(X, 0.8), train, 0.4, 1e-3, -1)
-    lazy = solve_dual(lazy_gram(X, 0.8), train, 0.4, 1e-3, -1)
+    expected = solve_dual(gaussian_gram(X, 0.8), train, Solver(0.4, 1e-3))
+    lazy = solve_dual(lazy_gram(X, 0.8), train, Solver(0.4, 1e-3))
     monkeypatch.setattr(mvset.svm.gram, "MAX_GRAM_BYTES", 0)
-    without = solve_dual(gaussian_gram(X, 0.8), train, 0.4, 1e-3, -1)
+    without = solve_dual(gaussian_gram(X, 0.8), train, Solver(0.4, 1e-3))
     for other in (lazy, without):
         np.testing.assert_allclose(other.coefficients, expected.coefficients, atol=1e-4)
         assert other.rho == pytest.approx(expected.rho, abs=1e-3)
@@ -141,7 +141,7 @@ def test_threads_give_the_same_duals():
     X = np.random.default_rng(0).normal(size=(400, 2))
     trains = [random_rows(400, seed) for seed in range(6)]
     gram = gaussian_gram(X, 0.3)
-    solver = Solver(0.4, 1e-3, -1)
+    solver = Solver(0.4, 1e-3)
     alone = solve_duals(gram, trains, solver)
     with thread_map(3) as run:
         together = solve_duals(gram, trains, solver, run=run)
@@ -150,22 +150,22 @@ def test_threads_give_the_same_duals():
 
 
 @pytest.mark.parametrize("name", ["standard", "whiten"])
-def test_each_split_is_solved_in_its_own_metric(name):
-    """In each metric the objective is not above LIBSVM's, and a split's own solution is a start that needs no step."""
+def test_each_split_is_solved_in_its_own_scaling(name):
+    """In each scaling the objective is not above LIBSVM's, and a split's own solution is a start that needs no step."""
     X = np.random.default_rng(0).normal(size=(300, 3)) @ [[1.0, 0.9, 0.0], [0.0, 0.3, 0.0], [0.0, 0.0, 100.0]]
     trains = [random_rows(300, seed) for seed in range(3)]
-    metrics = [Metric.fitted(name, X[train], X.std(axis=0)) for train in trains]
-    solver = Solver(0.4, 1e-3, -1)
-    duals = solve_in_metrics(X, trains, metrics, 0.9, solver, [None] * 3)
-    for train, metric, dual in zip(trains, metrics, duals, strict=True):
-        theirs, offset = libsvm(metric(X), train, 0.9, 0.4)
-        assert objective(metric(X), dual.alpha, 0.9) <= (1 + 1e-6) * objective(metric(X), theirs, 0.9)
+    scalings = [Scaling.fitted(name, X[train], X.std(axis=0)) for train in trains]
+    solver = Solver(0.4, 1e-3)
+    duals = solve_in_scalings(X, trains, scalings, 0.9, solver, [None] * 3)
+    for train, scaling, dual in zip(trains, scalings, duals, strict=True):
+        theirs, offset = libsvm(scaling(X), train, 0.9, 0.4)
+        assert objective(scaling(X), dual.alpha, 0.9) <= (1 + 1e-6) * objective(scaling(X), theirs, 0.9)
         assert dual.rho == pytest.approx(offset, rel=1e-3)
         np.testing.assert_array_equal(np.delete(dual.alpha, train), 0.0)
-    again = solve_in_metrics(X, trains, metrics, 0.9, solver, duals)
+    again = solve_in_scalings(X, trains, scalings, 0.9, solver, duals)
     assert sum(dual.iterations for dual in again) < 0.1 * sum(dual.iterations for dual in duals)
     with thread_map(3) as run:
-        together = solve_in_metrics(X, trains, metrics, 0.9, solver, [None] * 3, run)
+        together = solve_in_scalings(X, trains, scalings, 0.9, solver, [None] * 3, run)
     for a, b in zip(duals, together, strict=True):
         np.testing.assert_array_equal(a.alpha, b.alpha)
 
@@ -173,10 +173,10 @@ def test_each_split_is_solved_in_its_own_metric(name):
 def test_status_is_advice():
     X = np.random.default_rng(0).normal(size=(300, 2))
     gram = gaussian_gram(X, 0.3)
-    capped = solve_dual(gram, np.arange(300), 0.4, 1e-3, 3)
+    capped = solve_dual(gram, np.arange(300), Solver(0.4, 1e-3, 3))
     assert capped.status is DualStatus.MAX_ITER
     assert "raise it" in capped.status.value
-    exhausted = solve_dual(gram, np.arange(300), 0.4, 1e-13, -1)
+    exhausted = solve_dual(gram, np.arange(300), Solver(0.4, 1e-13))
     assert exhausted.status is DualStatus.PRECISION
     assert 0 < exhausted.gap < 1e-4
 
@@ -184,7 +184,7 @@ def test_status_is_advice():
 def test_report_of_several_solves():
     X = np.random.default_rng(0).normal(size=(300, 2))
     gram = gaussian_gram(X, 0.3)
-    capped, solved = (solve_dual(gram, np.arange(300), 0.4, 1e-3, limit) for limit in (3, -1))
+    capped, solved = (solve_dual(gram, np.arange(300), Solver(0.4, 1e-3, limit)) for limit in (3, -1))
     report = SolveReport.of([capped, solved])
     assert report.iterations == 3 + solved.iterations
     assert report.training_mass == (capped.training_mass + solved.training_mass) / 2

@@ -57,21 +57,27 @@ def parts(**changes):
     "changes",
     [
         {"centres": np.full((3, 2), np.nan)},
-        {"centres": np.zeros((0, 2)), "weights": np.ones(0)},
         {"centres": np.zeros((3, 2), np.float32)},
         {"weights": np.ones(4)},
         {"weights": np.array([1.0, np.inf, 1.0])},
+        {"weights": np.array([1.0, -1.0, 1.0])},
         {"sigma": 0.0},
         {"sigma": np.nan},
         {"origin": np.zeros(3)},
+        {"precision": "half"},
     ],
 )
 def test_damaged_parts_are_refused_also_when_unpickled(changes):
-    with pytest.raises(ValueError, match="KernelExpansion"):
+    part = rf"^KernelExpansion\.{next(iter(changes))} must"
+    with pytest.raises(ValueError, match=part):
         KernelExpansion(**parts(**changes))
-    good = KernelExpansion(**parts())
-    with pytest.raises(ValueError, match="KernelExpansion"):
-        object.__new__(KernelExpansion).__setstate__({**good.__getstate__(), **changes})
+    with pytest.raises(ValueError, match=part):
+        object.__new__(KernelExpansion).__setstate__(parts(**changes))
+
+
+def test_an_expansion_without_centres_is_refused():
+    with pytest.raises(ValueError, match="KernelExpansion needs at least one centre"):
+        KernelExpansion(**parts(centres=np.zeros((0, 2)), weights=np.ones(0)))
 
 
 def test_equal_by_content_and_read_only():

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 
 import mvset.svm.gram
 import reference
 from mvset.parallel import thread_map
-from mvset.svm.gram import gaussian_gram, lazy_gram
+from mvset.svm.gram import KEPT_BYTES, gaussian_gram, lazy_gram, scratch
 
 
 def test_threads_fill_the_same_matrix():
@@ -37,3 +39,20 @@ def test_lazy_gram_knows_nothing_yet():
     gram = lazy_gram(np.random.default_rng(0).normal(size=(50, 2)), 0.7)
     assert gram.values.shape == (50, 50)
     assert not gram.known.any()
+
+
+def test_memory_is_kept_per_thread_and_purpose():
+    first = scratch("test", 100)
+    assert first.shape == (100, 100)
+    assert np.shares_memory(scratch("test", 50), first)
+    assert not np.shares_memory(scratch("other", 100), first)
+    elsewhere = []
+    thread = threading.Thread(target=lambda: elsewhere.append(scratch("test", 100)))
+    thread.start()
+    thread.join()
+    assert not np.shares_memory(elsewhere[0], first)
+
+
+def test_large_requests_are_not_kept():
+    n = int(np.sqrt(KEPT_BYTES / 4)) + 1
+    assert not np.shares_memory(scratch("test", n), scratch("test", n))

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 
@@ -71,3 +72,41 @@ def test_a_cache_that_fails_later_costs_a_compilation(failure, step, monkeypatch
 
     with pytest.warns(MvsetWarning, match="numba cannot keep"):
         assert total(np.ones(3)) == 3.0
+
+
+class _Uncached:
+    """A compiled function that calls its cache by another name."""
+
+    def __init__(self, compiled_function):
+        self.function = compiled_function
+
+    def __call__(self, *arguments):
+        return self.function(*arguments)
+
+
+class _OtherCache(numba.core.caching.NullCache):
+    """A cache whose steps have other names for all but the dispatcher."""
+
+    def __init__(self, _):
+        pass
+
+    def __getattribute__(self, name):
+        if name in ("load_overload", "save_overload") and sys._getframe(1).f_globals["__name__"] == compiled.__name__:
+            raise AttributeError(name)
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize("renamed", ["_cache", "load_overload"])
+def test_another_numba_costs_only_the_sentence(renamed, monkeypatch):
+    """Import must survive a numba that has renamed what `kernel` wraps."""
+    if renamed == "_cache":
+        njit = compiled.njit
+        monkeypatch.setattr(compiled, "njit", lambda **_: lambda function: _Uncached(njit()(function)))
+    else:
+        monkeypatch.setattr("numba.core.dispatcher.FunctionCache", _OtherCache)
+
+    @compiled.kernel
+    def total(values):
+        return values.sum()
+
+    assert total(np.ones(3)) == 3.0

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mvset.column_layout import ColumnLayout
+from mvset.rows.layout import ColumnLayout
 from mvset.volume.cells import CellSampler
 from mvset.volume.measure import measure
 from mvset.volume.sampler import VolumeSampler

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chi2
 
 from mvset import MinimumVolumeSet
-from mvset.datasets import two_moons
+from mvset.paper.datasets import two_moons
 from mvset.volume.importance import ImportanceSampler, _far_apart, _halves, _patch_ellipsoids, _spacing
 from mvset.volume.measure import measure
 from shapes import Ball, Union, closed_form

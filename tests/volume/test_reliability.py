@@ -34,9 +34,3 @@ def test_draws_that_disagree_warn():
 def test_enough_points_that_agree_do_not_warn():
     with warnings.catch_warnings(action="error"):
         warn_if_unreliable(volume(SUFFICIENT, 0.1), SAMPLE, "the set", "n")
-
-
-def test_points_of_the_box_may_be_drawn_in_another_way():
-    box = VolumeSample(np.zeros((10, 2)), np.zeros(10), 10, "box")
-    with pytest.warns(VolumeWarning, match=r"Raise n or try 'auto'\.$"):
-        warn_if_unreliable(volume(3.0, 0.01), box, "the set", "n")

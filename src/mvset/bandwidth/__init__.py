@@ -1,5 +1,5 @@
-"""The choice of the bandwidth (paper: Section II-C, Figs. 2 and 3).
+"""The choice of scaling and bandwidth (paper: Section II-C, Figs. 2 and 3).
 
-The grid of candidates, their mass-volume curves, the search, the rule of choice. Imports `calibration`, `volume` and
-`svm`; imported by `metrics` (curves), `estimators` and everything that shows results.
+The grid of candidates, their mass-volume curves, the search, the rule of choice, and the race of the scalings. Imports
+`calibration`, `volume` and `svm`; `estimators` and everything that shows results import it.
 """

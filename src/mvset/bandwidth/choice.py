@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mvset.bandwidth.curves import BandwidthCurve
 from mvset.bandwidth.grid import RATIO
-from mvset.values import ArrayValue
+from mvset.values import Array, ArrayValue, Flags
 
-Array = NDArray[np.float64]
-SelectionRule = Literal["log_volume", "area"]
 SAME_VOLUME = 0.005  # difference of log volumes that is too small for a wider search
 
 
@@ -24,12 +20,11 @@ class Selection(ArrayValue):
 
     Attributes
     ----------
-    criterion : {"given", "log volume", "area", "feature subsets", "middle"}
+    criterion : {"given", "log volume", "feature subsets", "middle"}
         "log volume": the widest bandwidth whose mean log volume exceeds the least by no more than the standard error
-        of the difference. "area": the least area under the mass-volume curve, the rule of the paper. "feature subsets":
-        as "log volume", averaged over random subsets of the columns, because the effective sample size in all columns
-        was too small to compare volumes. "middle": the middle candidate, because no sample point fell into some of the
-        sets. "given": there was only one candidate.
+        of the difference. "feature subsets": as "log volume", averaged over random subsets of the columns, because the
+        effective sample size in all columns was too small to compare volumes. "middle": the middle candidate, because
+        no sample point fell into some of the sets. "given": there was only one candidate.
     reason : str
         The same in a sentence, with the numbers.
     volume_method : {"box", "importance"}
@@ -38,15 +33,13 @@ class Selection(ArrayValue):
         Number of sample points.
     effective_sample_size : float
         Effective sample size in the largest set of the curve.
-    quantity : {"log volume", "area"}
-        What `values` are.
     sigmas : ndarray of shape (n_candidates,)
         The candidates, narrowest first.
     values : ndarray of shape (n_candidates,)
-        What decided among them: the smoothed mean log volume, or the area. Minus infinity, or zero, if no sample point
-        fell into some set of the candidate.
+        The smoothed mean log volume of each, which decided. It is minus infinity if no sample point fell into some set
+        of the candidate.
     errors : ndarray of shape (n_candidates,)
-        Standard errors: of the difference to the least value over splits, or of the area over sample points.
+        Standard errors over splits of the difference to the least value.
     eligible : ndarray of bool of shape (n_candidates,)
         Whether each candidate meets the paper's condition on ν; the others do not compete.
     nus : ndarray of shape (n_candidates,)
@@ -57,7 +50,7 @@ class Selection(ArrayValue):
     Examples
     --------
     >>> from mvset import MinimumVolumeSet
-    >>> from mvset.datasets import paper_mixture
+    >>> from mvset.paper.datasets import paper_mixture
     >>> selection = MinimumVolumeSet(random_state=0).fit(paper_mixture(10).sample(300, random_state=0)).selection_
     >>> selection.criterion, selection.volume_method, selection.effective_sample_size > 1000
     ('log volume', 'importance', True)
@@ -68,17 +61,16 @@ class Selection(ArrayValue):
     volume_method: str
     n_points: int
     effective_sample_size: float
-    quantity: str
     sigmas: Array = field(repr=False)
     values: Array = field(repr=False)
     errors: Array = field(repr=False)
-    eligible: NDArray[np.bool_] = field(repr=False)
+    eligible: Flags = field(repr=False)
     nus: Array = field(repr=False)
 
     @property
     def stopped_by_nu(self) -> bool:
         """Whether the narrowest candidate that meets the condition on ν is the best, by more than the error."""
-        if self.eligible.all() or self.eligible.sum() < 2 or self.quantity != "log volume":
+        if self.eligible.all() or self.eligible.sum() < 2:
             return False
         narrowest, beside = np.flatnonzero(self.eligible)[:2]
         best = np.min(self.values[self.eligible])
@@ -115,19 +107,6 @@ def eligible_bandwidths(training_masses: Sequence[float], masses: Array) -> list
     """Indices of the candidates that meet the condition on ν; of all when none does."""
     met = [i for i, training_mass in enumerate(training_masses) if meets_nu_condition(training_mass, masses)]
     return met or list(range(len(training_masses)))
-
-
-def least_area(curves: Sequence[BandwidthCurve], n_independent_splits: float, unmeasured_are_small: bool) -> Choice:
-    """The rule of the paper: the bandwidth of the least area under the mass-volume curve (Fig. 2, σ_opt)."""
-    eligible = eligible_bandwidths([curve.training_mass for curve in curves], curves[0].masses)
-    values = np.array([0.0 if np.isneginf(curve.mean_log_volume) else curve.area for curve in curves])
-    unmeasured = [i for i in eligible if np.isneginf(curves[i].mean_log_volume)]
-    measured = [i for i in eligible if i not in unmeasured]
-    if unmeasured and (unmeasured_are_small or not measured):
-        best = unmeasured[len(unmeasured) // 2]
-    else:
-        best = min(measured, key=lambda i: values[i])
-    return Choice(best, values, np.array([curve.area_error for curve in curves]))
 
 
 def widest_of_smallest(
@@ -171,12 +150,6 @@ def widest_of_smallest(
             break
         best = wider
     return Choice(best, values, errors)
-
-
-RULES: dict[str, Callable[[Sequence[BandwidthCurve], float, bool], Choice]] = {
-    "log_volume": widest_of_smallest,
-    "area": least_area,
-}
 
 
 def _standard_errors(differences: Array, n_independent_splits: float) -> Array:

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mvset.values import ArrayValue
+from mvset.values import Array, ArrayValue, Indices
 from mvset.volume.measure import Volumes, VolumeSample, inside_sets, log_volumes_at, measure
 
 
@@ -37,25 +36,25 @@ class MassVolumeCurve(ArrayValue):
     Examples
     --------
     >>> from mvset import MinimumVolumeSet
-    >>> from mvset.datasets import two_moons
+    >>> from mvset.paper.datasets import two_moons
     >>> model = MinimumVolumeSet(sigma=[0.1, 0.2], random_state=0).fit(two_moons(300, random_state=0))
     >>> curve = model.curves_[0]
     >>> bool((curve.volumes[1:] >= curve.volumes[:-1]).all())
     True
     """
 
-    masses: NDArray[np.float64]
-    offsets: NDArray[np.float64]
-    volumes: NDArray[np.float64]
-    log_volumes: NDArray[np.float64]
-    standard_errors: NDArray[np.float64]
-    hits: NDArray[np.intp] = field(repr=False)
-    effective_sample_sizes: NDArray[np.float64] = field(repr=False)
+    masses: Array
+    offsets: Array
+    volumes: Array
+    log_volumes: Array
+    standard_errors: Array
+    hits: Indices = field(repr=False)
+    effective_sample_sizes: Array = field(repr=False)
     area: float
     area_error: float
     mean_log_volume: float
-    lower: NDArray[np.float64] | None = None
-    upper: NDArray[np.float64] | None = None
+    lower: Array | None = None
+    upper: Array | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -81,7 +80,7 @@ class BandwidthCurve(MassVolumeCurve):
     Examples
     --------
     >>> from mvset import MinimumVolumeSet
-    >>> from mvset.datasets import two_moons
+    >>> from mvset.paper.datasets import two_moons
     >>> model = MinimumVolumeSet(sigma=[0.1, 0.2], random_state=0).fit(two_moons(300, random_state=0))
     >>> [curve.sigma for curve in model.curves_]
     [0.1, 0.2]
@@ -89,10 +88,10 @@ class BandwidthCurve(MassVolumeCurve):
 
     sigma: float
     training_mass: float
-    split_log_volumes: NDArray[np.float64] = field(repr=False)
+    split_log_volumes: Array = field(repr=False)
 
 
-def mass_grid(mass: float, margin: float, n_masses: int) -> NDArray[np.float64]:
+def mass_grid(mass: float, margin: float = 0.04, n_masses: int = 10) -> Array:
     """Equally spaced masses on [α-c, α+c]; c shrinks where the interval would leave (0, 1).
 
     At most four fifths of the way to the nearer end: exactly the paper's c = 0.04 at its α = 0.95.
@@ -101,20 +100,18 @@ def mass_grid(mass: float, margin: float, n_masses: int) -> NDArray[np.float64]:
     return np.linspace(mass - margin, mass + margin, n_masses)
 
 
-def trapezoid_weights(masses: NDArray[np.float64]) -> NDArray[np.float64]:
+def trapezoid_weights(masses: Array) -> Array:
     """Weights of the trapezoidal rule: the area is their product with the volumes."""
     steps = np.diff(masses)
     return np.asarray(0.5 * (np.append(steps, 0.0) + np.insert(steps, 0, 0.0)))
 
 
-def mean_over(masses: NDArray[np.float64], values: NDArray[np.float64]) -> Any:
+def mean_over(masses: Array, values: Array) -> Any:
     """Mean of values over the range of the masses (last axis)."""
     return values @ trapezoid_weights(masses) / (masses[-1] - masses[0])
 
 
-def curve_volumes(
-    masses: NDArray[np.float64], offsets: NDArray[np.float64], sample: VolumeSample, scores: NDArray[np.float64]
-) -> Volumes:
+def curve_volumes(masses: Array, offsets: Array, sample: VolumeSample, scores: Array) -> Volumes:
     """Volumes of the sets of each offset, and the area under them.
 
     Paper: Fig. 2, AMV(σ), by the trapezoidal rule. The area is computed replicate by replicate, which gives its
@@ -126,11 +123,11 @@ def curve_volumes(
 def bandwidth_curve(
     sigma: float,
     training_mass: float,
-    masses: NDArray[np.float64],
-    offsets: NDArray[np.float64],
-    split_offsets: NDArray[np.float64],
+    masses: Array,
+    offsets: Array,
+    split_offsets: Array,
     sample: VolumeSample,
-    scores: NDArray[np.float64],
+    scores: Array,
 ) -> BandwidthCurve:
     """Curve of the nested sets of one bandwidth, from the offsets of the masses and the scores of the sample.
 
@@ -145,7 +142,7 @@ def bandwidth_curve(
     )
 
 
-def curve_fields(masses: NDArray[np.float64], offsets: NDArray[np.float64], volumes: Volumes) -> dict[str, Any]:
+def curve_fields(masses: Array, offsets: Array, volumes: Volumes) -> dict[str, Any]:
     """The fields of a :class:`MassVolumeCurve`."""
     return {
         "masses": masses,

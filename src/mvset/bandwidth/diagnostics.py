@@ -9,8 +9,9 @@ import numpy as np
 from mvset.bandwidth.choice import SAME_VOLUME, Selection, meets_nu_condition
 from mvset.bandwidth.curves import BandwidthCurve
 from mvset.exceptions import BandwidthEdgeWarning, BandwidthWarning, MvsetWarning, VolumeWarning, warn
-from mvset.volume.reliability import more_points, unreliable
+from mvset.volume.reliability import UNRELIABLE
 from mvset.volume.sampler import SUFFICIENT
+from mvset.wording import Message
 
 
 def warn_about_bandwidth(curve: BandwidthCurve, selection: Selection) -> None:
@@ -44,8 +45,8 @@ def _all_inside(curve: BandwidthCurve, selection: Selection) -> str:
     if curve.offsets[0] > 0 and not fills_the_box:
         return ""
     return (
-        f"sigma={curve.sigma:.4g} cannot describe these rows: every point of the box around them lies in the set of "
-        f"mass {curve.masses[0]:.3g}. It is too narrow, or too wide."
+        f"The bandwidth {curve.sigma:.4g} cannot describe these rows: every point of the box around them lies in the "
+        f"set of mass {curve.masses[0]:.3g}. It is too narrow, or too wide."
     )
 
 
@@ -57,11 +58,16 @@ def _nu_too_small(nu: float, curve: BandwidthCurve) -> str:
     proportion = min(5.0, nu / outliers) if outliers > 0 else 2.0
     # A tenth more than the proportion says, rounded up to the next 0.05.
     suggested = min(1.0, max(np.ceil(20 * 1.1 * needed * proportion) / 20, np.ceil(20 * 1.25 * nu) / 20))
-    larger = f"Try nu={suggested:g}{' or more' if suggested < 1.0 else ''}" if nu < 1.0 else "Ask for a larger mass"
-    return (
-        f"nu={nu:g} is too small here: the unshifted one-class SVM holds {curve.training_mass:.3f} of its training "
-        f"rows, and must hold at most {curve.masses[0]:.3f} for its level sets to describe the masses asked for. "
-        f"{larger}, or a wider sigma."
+    larger = "Try {nu:{suggested:g}}" + (" or more." if suggested < 1.0 else ".")
+    return Message(
+        "{nu:{found:g}} is too small here: the unshifted one-class SVM contains {inside:.3f} of its training rows, and "
+        "must contain at most {at_most:.3f} for its level sets to describe the requested masses.",
+        larger if nu < 1.0 else "Use a larger {mass}.",
+        "A wider {sigma} also helps.",
+        found=nu,
+        inside=curve.training_mass,
+        at_most=curve.masses[0],
+        suggested=suggested,
     )
 
 
@@ -70,14 +76,22 @@ def _too_few_points(curve: BandwidthCurve, selection: Selection) -> str:
     middle = len(curve.masses) // 2
     best = middle + int(curve.effective_sample_sizes[middle:].argmax())
     size = float(curve.effective_sample_sizes[best])
-    advice = more_points("n_volume_points", selection.volume_method)
+    advice = "Raise {n_volume_points}."
     if selection.criterion == "middle":
-        return f"The bandwidth, sigma={curve.sigma:.4g}, is a guess. {selection.reason} {advice}"
+        guess = "The bandwidth, {bandwidth:.4g}, is a guess. {reason}"
+        return Message(guess, advice, bandwidth=curve.sigma, reason=selection.reason)
     if size >= SUFFICIENT:
         return ""
-    largest = f"the set of mass {curve.masses[best]:.3g} at sigma={curve.sigma:.4g}"
-    reason = selection.reason + " " if selection.criterion == "feature subsets" else ""
-    return unreliable(size, selection.n_points, selection.volume_method, largest) + reason + advice
+    return Message(
+        UNRELIABLE,
+        *(["{reason}"] if selection.criterion == "feature subsets" else []),
+        advice,
+        reason=selection.reason,
+        size=size,
+        n_points=selection.n_points,
+        method=selection.volume_method,
+        largest=f"the set of mass {curve.masses[best]:.3g} at bandwidth {curve.sigma:.4g}",
+    )
 
 
 def _least_on_edge(curve: BandwidthCurve, selection: Selection) -> str:
@@ -96,9 +110,11 @@ def _least_on_edge(curve: BandwidthCurve, selection: Selection) -> str:
 def _stopped_by_nu(curve: BandwidthCurve, selection: Selection) -> str:
     if not selection.stopped_by_nu:
         return ""
-    return (
-        f"The best bandwidth, sigma={curve.sigma:.4g}, is the narrowest that nu={_nu(curve, selection):g} allows: sets "
-        "may be smaller with a larger nu."
+    return Message(
+        "The best bandwidth, {best:.4g}, is the narrowest that {nu:{found:g}} allows.",
+        "Sets may be smaller with a larger {nu}.",
+        best=curve.sigma,
+        found=_nu(curve, selection),
     )
 
 
@@ -106,7 +122,10 @@ def _on_edge(sigma: float, sigmas: Sequence[float]) -> str:
     if len(sigmas) < 3 or sigma not in (sigmas[0], sigmas[-1]):
         return ""
     side = "smallest" if sigma == sigmas[0] else "largest"
-    return (
-        f"The best bandwidth, sigma={sigma:.4g}, is the {side} of the {len(sigmas)} tried: a better one may lie "
-        "beyond. Give sigma as a list that reaches further."
+    return Message(
+        "The best bandwidth, {best:.4g}, is the {side} of the {n_tried} tried, and a better one may lie beyond.",
+        "Set {sigma} to a list that reaches further.",
+        best=sigma,
+        side=side,
+        n_tried=len(sigmas),
     )

@@ -10,10 +10,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from mvset.bandwidth.choice import RULES
+from mvset.bandwidth.choice import widest_of_smallest
 from mvset.bandwidth.search import SUBSET_SIZE, BandwidthSearch
-from mvset.calibration.splits import Indices, subsample
-from mvset.volume.sampler import SUFFICIENT, VolumeSampler
+from mvset.calibration.splits import subsample
+from mvset.values import Indices
+from mvset.volume.sampler import SUFFICIENT
 
 _N_SUBSETS = 10
 _ROWS = 500  # bandwidths are compared on so many rows, drawn anew for each subset
@@ -32,7 +33,7 @@ def choose_on_feature_subsets(search: BandwidthSearch) -> None:
         )
         for i, curve in enumerate(search.curves)
     ]
-    search.choice = RULES[search.rule](averaged, search.n_independent_splits, False)
+    search.choice = widest_of_smallest(averaged, search.n_independent_splits, False)
     search.criterion = "feature subsets"
     search.reason = (
         f"Of {len(search.candidates)} bandwidths, the widest whose sets are as small as the smallest in the mean over "
@@ -46,24 +47,14 @@ def _search_on_subset(search: BandwidthSearch) -> BandwidthSearch:
 
     Distances grow with the root of the number of columns, and with them the bandwidths compared.
     """
-    rng, n_columns = search.sampler.rng, search.layout.n_columns
+    rng, n_columns = search.task.rng, search.layout.n_columns
     sigmas, nus = np.array([(candidate.sigma, candidate.nu) for candidate in search.candidates]).T
     rows, splits = subsample(search.splits[:_SPLITS], len(search.X), _ROWS, rng)
     columns = _drawn_columns(search.layout.varying(search.X[rows]), search.layout.n_numeric, rng)
     encoded, layout = search.layout.selected(columns)
     part = np.ascontiguousarray(search.X[np.ix_(rows, encoded)])
-    sampler = VolumeSampler("auto", part, max(1, search.sampler.n_points // _SHARE), rng, layout=layout)
-    on_subset = BandwidthSearch(
-        part,
-        splits,
-        search.masses,
-        sampler,
-        search.solver,
-        run=search.run,
-        of_paper=search.of_paper,
-        metric=search.metric,
-        layout=layout,
-    )
+    task = search.task.subset(part, layout, splits, max(1, search.sampler.n_points // _SHARE))
+    on_subset = BandwidthSearch(task, search.scaling)
     for nu in np.unique(nus):
         on_subset.solve(np.sqrt(SUBSET_SIZE / n_columns) * sigmas[nus == nu], nu)
     on_subset.measure()

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
+
+from mvset.values import Array
 
 RATIO = 2.0 ** (1.0 / 3.0)  # between neighbours: the volume is flat around its minimum, a finer grid gains nothing
 _QUERIES = 1000  # rows whose nearest neighbour is searched; the median of so many is known to a few percent
@@ -14,7 +15,7 @@ _EXTENSION = 4  # candidates added at an edge, per round
 _MAX_ROUNDS = 4  # an edge moves by at most a factor RATIO ** 16 = 40
 
 
-def bandwidth_grid(X: NDArray[np.float64], rng: np.random.RandomState, widest: float = np.inf) -> NDArray[np.float64]:
+def bandwidth_grid(X: Array, rng: np.random.RandomState, widest: float = np.inf) -> Array:
     """Geometric grid from the nearest-neighbour scale of the rows to their global scale or `widest`, widest first.
 
     Below the former no kernel reaches another row, above the latter every kernel covers all rows. Duplicate rows are
@@ -31,19 +32,19 @@ def bandwidth_grid(X: NDArray[np.float64], rng: np.random.RandomState, widest: f
     if not (np.isfinite(global_scale) and local_scale > 0):
         raise ValueError(
             f"The rows are too far apart or too close for float64: their global scale is {global_scale:.3g}, the "
-            f"median distance to the nearest neighbour {local_scale:.3g}. Rescale them, e.g. with StandardScaler."
+            f"median distance to the nearest neighbour {local_scale:.3g}. Rescale them."
         )
     steps = max(1, int(np.ceil(np.log(global_scale / local_scale) / np.log(RATIO))))
     grid = global_scale * RATIO ** -np.arange(steps + 1.0)
     return np.asarray(grid[(grid <= widest) | (grid == grid[-1])])
 
 
-def narrower_bandwidths(sigma: float) -> NDArray[np.float64]:
+def narrower_bandwidths(sigma: float) -> Array:
     """The next candidates narrower than a bandwidth."""
     return np.asarray(sigma * RATIO ** -np.arange(1, _EXTENSION + 1))
 
 
-def extend_grid(sigmas: Sequence[float], best: int, rounds: int) -> NDArray[np.float64]:
+def extend_grid(sigmas: Sequence[float], best: int, rounds: int) -> Array:
     """Candidates beyond the edge on which the best of the sorted bandwidths sits.
 
     None when it lies inside, or after enough rounds.

@@ -2,84 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from mvset.cached import cached_property
-from mvset.calibration.aggregation import mean_offsets
-from mvset.calibration.dependence import group_effects, is_dependent, order_effects, split_effects
+from mvset.calibration.dependence import is_dependent, order_effects
 from mvset.calibration.guarantees import Guarantee
 from mvset.calibration.offsets import half_ranks, level_at, level_table, offset_at, order_statistics
 from mvset.calibration.score_summary import N_EXACT, ScoreSummary
-from mvset.calibration.splits import Indices, Split
 from mvset.calibration.streamed_scores import N_ORDERED, StreamedScores
 from mvset.exceptions import DependenceWarning, warn
 from mvset.inference.bands import order_statistic_bounds
 from mvset.inference.drift import CountedScores, DriftCounter, EffectiveSizes
-from mvset.inference.intervals import binomial_interval
-from mvset.inference.p_values import conformal_p_values
+from mvset.inference.p_values import binomial_interval, conformal_p_values
 from mvset.inference.results import MassBand, MassInterval
-from mvset.validation import checked_share
-from mvset.values import ArrayValue, checked_array
-from mvset.wording import counted
+from mvset.rows.validation import checked_share
+from mvset.values import Array, ArrayValue, array_rule, cached_property
+from mvset.wording import Message, counted
 
-Array = NDArray[np.float64]
-
-# In "split" mode a row held out is scored by the few models that have not seen it, a new row by the mean of all. From
+# In "cross" mode a row held out is scored by the few models that have not seen it, a new row by the mean of all. From
 # this mass on both scores have the same distribution, as far as we could measure; further inside the score is ragged.
 COMPARABLE_FROM = 0.5
 # The same if the scores of the splits are not brought to one height.
 COMPARABLE_FROM_UNSCALED = 0.8
-_MANY_COPIES = 10
 # Calibration rows with one score, a share of all: rarer ones tie by chance, and change p-values by less than this.
 _REPEATED_SHARE = 1 / 2000
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """Scores of the rows that splits hold out, each by the model of its split; and one score for each of these rows."""
-
-    rows: Indices  # held out by some split, ascending
-    split_rows: list[Indices]  # by split: those it holds out, as indices into `rows`
-    split_scores: list[Array]
-    row_scores: Array  # mean score of each row by the models that have not seen it
-    groups: NDArray[np.intp] | None  # of each row
-
-    @classmethod
-    def of(
-        cls,
-        X: Array,
-        splits: Sequence[Split],
-        split_scores: Sequence[Array],
-        score: Callable[[Array], Array],
-        groups: NDArray[Any] | None = None,
-    ) -> HeldOut:
-        """Pool the scores of all splits; `score` is the averaged one.
-
-        One score per row, however many splits: the rows are independent of each other, the splits are not. Equal rows
-        have the same score, the mean over all splits that hold one of them out; a row that is repeated ten times or
-        more has the averaged score, to which one of its copies adds next to nothing. So it is where new rows of the
-        same values are, inside or outside as one, and not cut in two by the differences between splits.
-        """
-        rows = np.unique(np.concatenate([split.held_out for split in splits]))
-        split_rows = [np.searchsorted(rows, split.held_out) for split in splits]
-        values, value, copies = np.unique(X[rows], axis=0, return_inverse=True, return_counts=True)
-        value = value.ravel()
-        total, times = np.zeros(len(values)), np.zeros(len(values))
-        for held_out, scores in zip(split_rows, split_scores, strict=True):
-            found, first = np.unique(value[held_out], return_index=True)
-            total[found] += scores[first]
-            times[found] += 1.0
-        means = total / times
-        if (copies >= _MANY_COPIES).any():
-            means[copies >= _MANY_COPIES] = score(values[copies >= _MANY_COPIES])
-        codes = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
-        return cls(rows, split_rows, list(split_scores), means[value], codes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,122 +54,70 @@ class Calibration(ArrayValue):
     comparable_from : float
         Least mass from which on the calibration scores have the distribution of the scores of new rows.
     counts : ndarray of shape (n_scores,)
-        Number of calibration rows that each score stands for; one, unless given.
+        Number of calibration rows that each score stands for.
     exact_up_to : float
         From this score on, one stands for all up to the next.
     """
 
     guarantee: Guarantee
-    offsets: Array
-    scores: Array
-    effects: Array
-    order_effects: Array
-    comparable_from: float = 0.0
-    counts: Array | None = None
-    exact_up_to: float = np.inf
+    offsets: Array = field(metadata=array_rule(1))
+    scores: Array = field(metadata=array_rule(1))
+    effects: Array = field(metadata=array_rule(1, length=lambda self: len(self.offsets)))
+    order_effects: Array = field(metadata=array_rule(1, length=lambda self: len(self.offsets)))
+    comparable_from: float
+    counts: Array = field(metadata=array_rule(1, length=lambda self: len(self.scores)))
+    exact_up_to: float
 
-    def __post_init__(self) -> None:
-        """Check everything that an answer rests on."""
-        owner = type(self).__name__
-        if self.counts is None:
-            object.__setattr__(self, "counts", np.ones(len(self.scores)))
-        if not isinstance(self.guarantee, Guarantee):
-            raise ValueError(f"{owner}.guarantee is of the wrong type.")
-        if not isinstance(self.exact_up_to, float) or np.isnan(self.exact_up_to):
-            raise ValueError(f"{owner}.exact_up_to must be a score; got {self.exact_up_to!r}.")
-        if not isinstance(self.comparable_from, Real) or not 0.0 <= self.comparable_from < 1.0:
-            raise ValueError(f"{owner}.comparable_from must be a mass.")
-        for name in ("offsets", "scores", "effects", "order_effects"):
-            length = len(self.offsets) if name.endswith("effects") else None
-            object.__setattr__(self, name, checked_array(owner, name, getattr(self, name), 1, length=length))
-        counts = checked_array(owner, "counts", self.counts, 1, length=len(self.scores))
-        if (counts < 1.0).any() or (counts != np.floor(counts)).any():
-            raise ValueError(f"{owner}.counts must be numbers of rows.")
-        if (counts[self.scores < self.exact_up_to] != 1.0).any():
-            raise ValueError(f"{owner}.counts must be one for the scores that are kept as they are.")
-        object.__setattr__(self, "counts", counts)
-        n_ranks = len(self.offsets)
-        if not n_ranks or (np.diff(self.offsets) > 0).any():
-            raise ValueError(f"{owner}.offsets must descend from rank to rank, and there must be at least one.")
-        if (np.diff(self.scores) < 0).any():
-            raise ValueError(f"{owner}.scores must ascend.")
-        halves = self.guarantee.mode == "split" and not self.is_summary
-        expected = 2 * len(self.scores) - 1 if halves else len(self.scores)
-        if self.is_calibrated and self.guarantee.mode != "paper" and n_ranks != expected:
-            raise ValueError(f"{owner} has {n_ranks} offsets for {len(self.scores)} calibration scores.")
-        if (self.effects < 1.0).any() or (self.order_effects < 1.0).any():
-            raise ValueError(f"{owner}.effects and .order_effects must be at least one.")
+    def _check(self) -> None:
+        exact, least, n_ranks, n_scores = self.exact_up_to, self.comparable_from, len(self.offsets), len(self.scores)
+        self._require(isinstance(self.guarantee, Guarantee), ".guarantee is of the wrong type.")
+        self._require(isinstance(exact, float) and not np.isnan(exact), f".exact_up_to must be a score; got {exact!r}.")
+        self._require(isinstance(least, Real) and 0.0 <= least < 1.0, ".comparable_from must be a mass.")
+        counted = (self.counts >= 1.0).all() and (self.counts == np.floor(self.counts)).all()
+        self._require(counted, ".counts must be numbers of rows.")
+        ones = (self.counts[self.scores < exact] == 1.0).all()
+        self._require(ones, ".counts must be one for the scores that are kept as they are.")
+        descend = n_ranks and (np.diff(self.offsets) <= 0).all()
+        self._require(descend, ".offsets must descend from rank to rank, and there must be at least one.")
+        self._require((np.diff(self.scores) >= 0).all(), ".scores must ascend.")
+        halves = self.guarantee.mode == "cross" and not self.is_summary
+        fits = not self.is_calibrated or n_ranks == (2 * n_scores - 1 if halves else n_scores)
+        self._require(fits, f" must have an offset for each score; has {n_ranks} for {n_scores} scores.")
+        effects = (self.effects >= 1.0).all() and (self.order_effects >= 1.0).all()
+        self._require(effects, ".effects and .order_effects must be at least one.")
 
     @classmethod
-    def from_splits(
-        cls,
-        held_out: HeldOut,
-        *,
-        of_paper: bool = False,
-        ordered: bool | None = None,
-        comparable_from: float = COMPARABLE_FROM,
+    def from_scores(
+        cls, scores: Array | StreamedScores, guarantee: Guarantee, comparable_from: float = 0.0
     ) -> Calibration:
-        """From the pooled scores of rows held out, or by the paper's rule.
-
-        With ``ordered=None`` the order of the rows counts if their scores depend on it.
-        """
-        scores = held_out.row_scores
-        if of_paper:
-            offsets = mean_offsets(held_out.split_scores)
-            none = np.ones(len(offsets))
-            found = cls(Guarantee("paper"), offsets, np.sort(scores), none, none, comparable_from)
+        """From the scores of independent calibration rows: all of few, and a summary of many."""
+        if isinstance(scores, StreamedScores) and len(scores) > N_ORDERED:
+            summary, scores = scores.summary, scores.first
         else:
-            found = cls.from_scores(scores, Guarantee("split"), comparable_from)
-        effects = split_effects(held_out.split_rows, held_out.split_scores, found.offsets)
-        if held_out.groups is not None:
-            effects = effects * group_effects(scores, held_out.groups, found.offsets)
-        return replace(found, effects=effects, order_effects=_order_effects(scores, found.offsets, ordered))
-
-    @classmethod
-    def from_reserved(
-        cls,
-        scores: Array,
-        guarantee: Guarantee,
-        *,
-        groups: NDArray[Any] | None = None,
-        ordered: bool | None = None,
-    ) -> Calibration:
-        """From the scores of reserved rows, in their order: offsets with a guarantee."""
-        found = cls.from_scores(scores, guarantee)
-        effects = found.effects
-        if groups is not None:
-            effects = group_effects(scores, np.unique(groups, return_inverse=True)[1], found.offsets)
-        return replace(found, effects=effects, order_effects=_order_effects(scores, found.offsets, ordered))
-
-    @classmethod
-    def from_stream(cls, scores: StreamedScores, guarantee: Guarantee) -> Calibration:
-        """The same from scores that came in parts, in bounded memory."""
-        if len(scores) <= N_ORDERED:
-            return cls.from_reserved(scores.first, guarantee)
-        found = cls._from_summary(scores.summary, guarantee, order_statistics(scores.summary.values), 0.0)
-        return replace(found, order_effects=_order_effects(scores.first, found.offsets, None))
-
-    @classmethod
-    def _from_summary(
-        cls, summary: ScoreSummary, guarantee: Guarantee, offsets: Array, comparable_from: float
-    ) -> Calibration:
+            scores = scores.first if isinstance(scores, StreamedScores) else scores
+            summary = ScoreSummary(N_EXACT if len(scores) > N_ORDERED else len(scores))
+            summary.add(scores)
+        halves = guarantee.mode == "cross" and summary.exact_up_to == np.inf
+        offsets = half_ranks(scores) if halves else order_statistics(summary.values)
         none, values = np.ones(len(offsets)), summary.values
         return cls(guarantee, offsets, values, none, none, comparable_from, summary.counts, summary.exact_up_to)
 
     @classmethod
-    def from_scores(cls, scores: Array, guarantee: Guarantee, comparable_from: float = 0.0) -> Calibration:
-        """From the scores of independent calibration rows: all of few, and a summary of many."""
-        summary = ScoreSummary(N_EXACT if len(scores) > N_ORDERED else len(scores))
-        summary.add(scores)
-        halves = guarantee.mode == "split" and summary.exact_up_to == np.inf
-        offsets = half_ranks(scores) if halves else order_statistics(summary.values)
-        return cls._from_summary(summary, guarantee, offsets, comparable_from)
+    def without_scores(cls, offsets: Array) -> Calibration:
+        """Offsets by rank alone, as in the paper: nothing is known about the masses of their sets."""
+        none, nothing = np.ones(len(offsets)), np.empty(0)
+        return cls(Guarantee("paper"), offsets, nothing, none, none, 0.0, nothing, np.inf)
 
-    @classmethod
-    def from_training(cls, offsets: Array) -> Calibration:
-        """Offsets set on the training rows: nothing is known about new rows."""
-        none = np.ones(len(offsets))
-        return cls(Guarantee("training"), offsets, np.empty(0), none, none)
+    def dependent(self, scores: Array, *, ordered: bool | None, effects: Array | None = None) -> Calibration:
+        """The same for rows that depend on each other, from their scores in order, and design effects of other kinds.
+
+        With ``ordered=None`` the order of the rows counts if their scores depend on it.
+        """
+        scores = scores[:N_ORDERED]  # of so many rows, the first tell enough
+        found = self if effects is None else replace(self, effects=effects)
+        if ordered or (ordered is None and is_dependent(scores)):
+            return replace(found, order_effects=order_effects(scores, self.offsets))
+        return found
 
     # Offsets and levels
 
@@ -229,7 +126,7 @@ class Calibration(ArrayValue):
         """Mass that each rank stands for."""
         if not self.is_summary:
             return self.guarantee.masses_by_rank(len(self.offsets))
-        return self.guarantee.masses_at(np.cumsum(self._counts[::-1]), self.n_rows)
+        return self.guarantee.masses_at(np.cumsum(self.counts[::-1]), self.n_rows)
 
     def can_guarantee(self, mass: float) -> bool:
         """Whether the calibration rows suffice for a mass."""
@@ -239,11 +136,16 @@ class Calibration(ArrayValue):
         """Offset of the set of a mass."""
         mass = checked_share(mass)
         if not self.can_guarantee(mass):
-            raise ValueError(
-                f"{counted(self.n_rows, 'calibration row')} cannot guarantee mass={mass:g} in {self.guarantee.mode!r} "
-                f"mode: it takes {self.guarantee.min_rows(mass)}. Fit with more rows, or ask for "
-                f"{np.floor(1e4 * self.rank_masses[-1]) / 1e4:g} at most."
+            message = Message(
+                "{rows} cannot guarantee {mass:{asked:g}} in {mode!r} mode, which takes {needed}.",
+                "Fit with more rows, or use at most {mass:{most:g}}.",
+                rows=counted(self.n_rows, "calibration row"),
+                asked=mass,
+                mode=self.guarantee.mode,
+                needed=self.guarantee.min_rows(mass),
+                most=np.floor(1e4 * self.rank_masses[-1]) / 1e4,
             )
+            raise ValueError(message)
         return float(offset_at(self.offsets, mass, self.rank_masses))
 
     @property
@@ -269,7 +171,7 @@ class Calibration(ArrayValue):
     @cached_property
     def repeated_scores(self) -> Array:
         """Scores that many calibration rows have: those of values that repeat, not of chance, nor of rounding."""
-        exact = self.scores[self._counts == 1.0]
+        exact = self.scores[self.counts == 1.0]
         values, counts = np.unique(exact, return_counts=True)
         return np.asarray(values[counts >= max(3.0, _REPEATED_SHARE * len(exact))])
 
@@ -294,21 +196,17 @@ class Calibration(ArrayValue):
         """The calibration scores, or the offsets if there are none."""
         if not self.is_calibrated:
             return CountedScores.of(self.offsets)
-        return CountedScores(self.scores, self._counts, self.exact_up_to)
+        return CountedScores(self.scores, self.counts, self.exact_up_to)
 
     @property
     def n_rows(self) -> int:
         """Number of calibration rows."""
-        return int(self._counts.sum())
-
-    @property
-    def _counts(self) -> Array:
-        return cast(Array, self.counts)
+        return int(self.counts.sum())
 
     @cached_property
     def _below(self) -> Array:
         """Number of calibration rows below each score, and of all rows."""
-        return np.append(0.0, np.cumsum(self._counts))
+        return np.append(0.0, np.cumsum(self.counts))
 
     def p_value(self, scores: ArrayLike) -> Array:
         """Conformal p-values of scores of new rows."""
@@ -415,17 +313,12 @@ def warn_if_dependent(calibration: Calibration, mass: float) -> None:
     """Warn if rows that were split at random depend on their neighbours."""
     if calibration.decorrelation == 1:
         return
-    warn(
-        f"Neighbouring rows are alike: {calibration.n_rows} calibration rows count for about "
-        f"{counted(calibration.effective_size(mass), 'independent one')}, and the set may hold less of new rows than "
-        "asked for. If rows are in time order, use time_order=True; if several belong together, fit(X, groups=...); if "
-        "their order means nothing, shuffle them.",
-        DependenceWarning,
+    message = Message(
+        "Neighbouring rows are similar: {n_rows} calibration rows count for about {effective}, and the set may contain "
+        "less of new rows than requested.",
+        "If rows are in time order, use {time_order:True}; if several belong together, {groups:...}; if their order "
+        "means nothing, shuffle them.",
+        n_rows=calibration.n_rows,
+        effective=counted(calibration.effective_size(mass), "independent one"),
     )
-
-
-def _order_effects(scores: Array, offsets: Array, ordered: bool | None) -> Array:
-    scores = scores[:N_ORDERED]  # of so many rows, the first tell enough
-    if ordered or (ordered is None and is_dependent(scores)):
-        return order_effects(scores, offsets)
-    return np.ones(len(offsets))
+    warn(message, DependenceWarning)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mvset.values import ArrayValue, checked_array
-
-Array = NDArray[np.float64]
+from mvset.values import Array, ArrayValue, Flags, Indices, array_rule
 
 # A change that six significant digits do not show is no change: so much the reports print, and float32 keeps.
 _PRECISION = 5e-6
@@ -21,21 +18,12 @@ _ZERO = 1e-6
 class ConstantColumns(ArrayValue):
     """Indices and values of the columns that never changed."""
 
-    columns: Array  # whole numbers; float64 as every array in a model file
-    values: Array
+    columns: Array = field(metadata=array_rule(1))  # whole numbers; float64 as every array in a model file
+    values: Array = field(metadata=array_rule(1, length=lambda self: len(self.columns)))
 
-    def __post_init__(self) -> None:
-        """Check the parts, also of what a file holds."""
-        owner = type(self).__name__
-        object.__setattr__(self, "columns", checked_array(owner, "columns", self.columns, 1))
-        object.__setattr__(self, "values", checked_array(owner, "values", self.values, 1, length=len(self.columns)))
-        if (self.columns != np.floor(self.columns)).any() or (self.columns < 0).any():
-            raise ValueError(f"{owner}.columns must be indices.")
-
-    @classmethod
-    def of(cls, X: Array) -> ConstantColumns:
-        """The constant columns of X."""
-        return cls.between(X.min(axis=0), X.max(axis=0))
+    def _check(self) -> None:
+        indices = (self.columns == np.floor(self.columns)).all() and (self.columns >= 0).all()
+        self._require(indices, ".columns must be indices.")
 
     @classmethod
     def between(cls, lowest: Array, highest: Array) -> ConstantColumns:
@@ -44,7 +32,7 @@ class ConstantColumns(ArrayValue):
         return cls(constant.astype(np.float64), lowest[constant])
 
     @property
-    def indices(self) -> NDArray[np.intp]:
+    def indices(self) -> Indices:
         """Indices of the columns."""
         return self.columns.astype(np.intp)
 
@@ -58,6 +46,6 @@ class ConstantColumns(ArrayValue):
         difference = X[:, self.indices] - self.values
         return np.where(np.abs(difference) > self.tolerances, difference, 0.0)
 
-    def changed(self, X: Array) -> NDArray[np.bool_]:
+    def changed(self, X: Array) -> Flags:
         """Whether one of these columns differs, for every row."""
         return np.asarray(self.changes(X).any(axis=1))

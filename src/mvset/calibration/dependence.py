@@ -15,12 +15,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import chi2, norm, rankdata
 
 from mvset.inference.autocorrelation import autocorrelation_time, autocorrelations
-
-Array = NDArray[np.float64]
+from mvset.values import Array, Indices
 
 _SIGNIFICANCE = 0.001  # of the test of independence, so that hardly any fit to independent rows warns
 _LAGS = 10  # of this test
@@ -66,7 +64,7 @@ def order_effects(scores: Array, thresholds: Array) -> Array:
     return np.asarray(np.interp(np.arange(len(thresholds)), chosen, times))
 
 
-def group_effects(scores: Array, groups: NDArray[np.intp], thresholds: Array) -> Array:
+def group_effects(scores: Array, groups: Indices, thresholds: Array) -> Array:
     """The same for rows in groups: variance of the sum over groups, against that of independent rows; at least one."""
     n, n_groups = len(scores), len(np.unique(groups))
     if n_groups < 2:
@@ -81,7 +79,7 @@ def group_effects(scores: Array, groups: NDArray[np.intp], thresholds: Array) ->
     return np.asarray(np.interp(np.arange(len(thresholds)), chosen, np.clip(effects, 1.0, n)))
 
 
-def split_effects(rows: Sequence[NDArray[np.intp]], scores: Sequence[Array], thresholds: Array) -> Array:
+def split_effects(rows: Sequence[Indices], scores: Sequence[Array], thresholds: Array) -> Array:
     """Design effect of splits that disagree, for each descending threshold: 1 + 2δ.
 
     A row that j of k models have inside contributes j (k - j) / (k (k - 1)) to δ times p (1-p). As the threshold falls,
@@ -103,6 +101,6 @@ def split_effects(rows: Sequence[NDArray[np.intp]], scores: Sequence[Array], thr
     return np.asarray(1.0 + 2.0 * np.maximum(disagreement[reached], 0.0) / (n * share * (1.0 - share)))
 
 
-def _chosen_ranks(n_ranks: int) -> NDArray[np.intp]:
+def _chosen_ranks(n_ranks: int) -> Indices:
     """Ranks at which a design effect is computed; in between it is interpolated."""
     return np.unique(np.linspace(0, n_ranks - 1, _N_THRESHOLDS).astype(np.intp))

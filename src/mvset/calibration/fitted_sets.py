@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from mvset.calibration.calibration import Calibration
 from mvset.calibration.constant_columns import ConstantColumns
-from mvset.calibration.group_calibration import GroupCalibrations
 from mvset.calibration.guarantees import Guarantee
+from mvset.calibration.strata import StratumCalibrations
 from mvset.inference.drift import DriftCounter
-from mvset.inference.results import MassBand, MassInterval
+from mvset.inference.results import MassInterval
 from mvset.parallel import Map
-from mvset.svm.expansion import KernelExpansion
-from mvset.svm.metric_expansion import MetricExpansion
-from mvset.svm.table_score import TableScore
-from mvset.validation import checked_share
-from mvset.values import ArrayValue, checked_array
+from mvset.rows.validation import checked_share
+from mvset.values import Array, ArrayValue, Indices, array_rule
 from mvset.volume.measure import VolumeEstimate, VolumeSample, inside_sets, measure
-
-Array = NDArray[np.float64]
-
-
-_ROUNDING = 1e-9
+from mvset.wording import Message
 
 
 class ScoreFunction(Protocol):
@@ -44,7 +37,7 @@ class FittedSets(ArrayValue):
 
     Attributes
     ----------
-    score : callable
+    function : callable
         The score function of the sets.
     mass : float
         The mass that was fitted; what methods use when none is given.
@@ -58,56 +51,42 @@ class FittedSets(ArrayValue):
         The sample that measures volumes. Its points are not kept: their scores say which sets hold them.
     sample_scores : ndarray of shape (n_points,)
         Scores of these points.
-    groups : GroupCalibrations or None
+    strata : StratumCalibrations or None
         The calibration of every group of rows, if the fit was told the groups.
     """
 
-    score: ScoreFunction
+    function: ScoreFunction
     mass: float
-    masses: Array
+    masses: Array = field(metadata=array_rule(1))
     calibration: Calibration
     constants: ConstantColumns
     volume_sample: VolumeSample
-    sample_scores: Array
-    groups: GroupCalibrations | None = None
+    sample_scores: Array = field(metadata=array_rule(1, length=lambda self: len(self.volume_sample.log_weights)))
+    strata: StratumCalibrations | None = None
 
     def __post_init__(self) -> None:
-        """Check everything that an answer rests on."""
-        owner = type(self).__name__
-        for name, kind in (
-            ("calibration", Calibration),
-            ("constants", ConstantColumns),
-            ("volume_sample", VolumeSample),
-        ):
-            if not isinstance(getattr(self, name), kind):
-                raise ValueError(f"{owner}.{name} is of the wrong type.")
-        if not isinstance(self.groups, GroupCalibrations | None):
-            raise ValueError(f"{owner}.groups is of the wrong type.")
+        kinds = {"calibration": Calibration, "constants": ConstantColumns, "volume_sample": VolumeSample}
+        for name, kind in {**kinds, "strata": StratumCalibrations | None}.items():
+            self._require(isinstance(getattr(self, name), kind), f".{name} is of the wrong type.")
         object.__setattr__(self, "mass", checked_share(self.mass))
         object.__setattr__(self, "volume_sample", _without_points(self.volume_sample))
-        n_points = len(self.volume_sample.log_weights)
-        object.__setattr__(self, "masses", checked_array(owner, "masses", self.masses, 1))
-        scores = checked_array(owner, "sample_scores", self.sample_scores, 1, length=n_points)
-        object.__setattr__(self, "sample_scores", scores)
-        if not len(self.masses) or (np.diff(self.masses) <= 0).any() or not 0 < self.masses[0] <= self.masses[-1] < 1:
-            raise ValueError(f"{owner}.masses must ascend between 0 and 1.")
-        if not callable(self.score):
-            raise ValueError(f"{owner}.score must be a function of rows.")
-        # The weights of a split's function have sum one, and so has their mean over splits, weighted with mean one.
-        function = self.score.function if isinstance(self.score, TableScore) else self.score
-        if isinstance(function, KernelExpansion | MetricExpansion) and abs(function.weights.sum() - 1.0) > _ROUNDING:
-            raise ValueError(f"{owner}.score must have weights whose sum is one; got {function.weights.sum()!r}.")
-        if self.n_columns is not None and (self.constants.columns >= self.n_columns).any():
-            raise ValueError(f"{owner}.constants must be among the {self.n_columns} columns.")
+        super().__post_init__()
+
+    def _check(self) -> None:
+        ascend = len(self.masses) and (np.diff(self.masses) > 0).all() and 0 < self.masses[0] <= self.masses[-1] < 1
+        self._require(ascend, ".masses must ascend between 0 and 1.")
+        self._require(callable(self.function), ".function must be a function of rows.")
+        known = self.n_columns is None or (self.constants.columns < self.n_columns).all()
+        self._require(known, f".constants must be among the {self.n_columns} columns.")
 
     @property
     def n_columns(self) -> int | None:
         """Number of columns of rows, if the score knows it."""
-        return getattr(self.score, "n_columns", None)
+        return getattr(self.function, "n_columns", None)
 
     def scores(self, X: Array, run: Map = map) -> Array:
         """Scores of rows; below every offset where a column differs that never changed before."""
-        scores = self.score(X, run)
+        scores = self.function(X, run)
         if not len(self.constants.columns):
             return scores
         return np.where(self.constants.changed(X), self.calibration.below_all, scores)
@@ -119,29 +98,21 @@ class FittedSets(ArrayValue):
         """The calibration mode."""
         return self.calibration.guarantee
 
-    def can_guarantee(self, mass: float) -> bool:
-        """Whether the calibration rows suffice for a mass."""
-        return self.calibration.can_guarantee(mass)
-
-    def guaranteed(self, masses: ArrayLike) -> Array:
-        """Of these masses, those for which the calibration rows suffice."""
-        return self.calibration.guaranteed(masses)
-
     def offset(self, mass: float | None = None) -> float:
         """Offset of the set of a mass, by default of the fitted one."""
         return self.calibration.offset(self._mass(mass))
 
-    def row_offsets(self, mass: float | None, by: Any, n_rows: int) -> Array:
+    def row_offsets(self, mass: float | None, strata: Any, n_rows: int) -> Array:
         """Offset of every row, by its group; one for all rows without groups."""
-        parts = self.by_group(by, n_rows)
+        parts = self.by_stratum(strata, n_rows)
         offsets = np.empty(n_rows)
         for calibration, rows in parts:
             offsets[rows] = calibration.offset(self._mass(mass))
         return offsets
 
-    def level(self, scores: ArrayLike, by: Any = None) -> Array:
+    def level(self, scores: ArrayLike, strata: Any = None) -> Array:
         """Smallest mass whose set holds a point of this score, by the group of its row if given."""
-        return self._grouped(Calibration.level, scores, by)
+        return self._grouped(Calibration.level, scores, strata)
 
     # Volumes
 
@@ -151,22 +122,13 @@ class FittedSets(ArrayValue):
 
     # Inference: all from the scores of calibration rows
 
-    @property
-    def is_calibrated(self) -> bool:
-        """Whether there are calibration scores, comparable with those of new rows."""
-        return self.calibration.is_calibrated
-
-    def p_value(self, scores: ArrayLike, by: Any = None) -> Array:
+    def p_value(self, scores: ArrayLike, strata: Any = None) -> Array:
         """Conformal p-values of scores of new rows, by their groups if given."""
-        return self._grouped(Calibration.p_value, scores, by)
+        return self._grouped(Calibration.p_value, scores, strata)
 
     def mass_interval(self, mass: float | None = None, confidence: float = 0.95) -> MassInterval:
         """Interval for the true mass of a set."""
         return self.calibration.mass_interval(self._mass(mass), confidence)
-
-    def mass_band(self, masses: ArrayLike | None = None, confidence: float = 0.95) -> MassBand:
-        """Simultaneous bounds for the true masses of the sets."""
-        return self.calibration.mass_band(masses, confidence)
 
     def drift_counter(
         self, mass: float | None = None, false_alarm_rate: float = 0.01, *, grouped: bool = False
@@ -177,35 +139,36 @@ class FittedSets(ArrayValue):
         """
         if not grouped:
             return self.calibration.drift_counter(self._mass(mass), false_alarm_rate)
-        return self.calibration.drift_counter(self._mass(mass), false_alarm_rate, 1.0 - self._checked_groups().levels)
+        return self.calibration.drift_counter(self._mass(mass), false_alarm_rate, 1.0 - self._checked_strata().levels)
 
-    def drift_scores(self, scores: Array, by: Any = None) -> Array:
+    def drift_scores(self, scores: Array, strata: Any = None) -> Array:
         """What a drift counter counts: the scores, or one minus the levels of rows in groups."""
-        return scores if by is None else 1.0 - self.level(scores, by)
+        return scores if strata is None else 1.0 - self.level(scores, strata)
 
-    def _grouped(self, answer: Any, scores: ArrayLike, by: Any) -> Array:
+    def _grouped(self, answer: Any, scores: ArrayLike, strata: Any) -> Array:
         """What the calibration of its group answers for every score."""
         scores = np.asarray(scores, dtype=np.float64)
-        if by is None:
+        if strata is None:
             return np.asarray(answer(self.calibration, scores))
         found = np.empty(len(scores))
-        for calibration, rows in self.by_group(by, len(scores)):
+        for calibration, rows in self.by_stratum(strata, len(scores)):
             found[rows] = answer(calibration, scores[rows])
         return found
 
-    def by_group(self, by: Any, n_rows: int) -> list[tuple[Calibration, NDArray[np.intp]]]:
+    def by_stratum(self, strata: Any, n_rows: int) -> list[tuple[Calibration, Indices]]:
         """Calibrations, and the rows that each one judges; that of the whole for groups not seen."""
-        if by is None:
+        if strata is None:
             return [(self.calibration, np.arange(n_rows))]
-        groups = self._checked_groups()
-        codes = groups.codes(by, n_rows)
+        groups = self._checked_strata()
+        codes = groups.codes(strata, n_rows)
         everything = [*groups.calibrations, self.calibration]
         return [(everything[code], np.flatnonzero(codes == code)) for code in np.unique(codes)]
 
-    def _checked_groups(self) -> GroupCalibrations:
-        if self.groups is None:
-            raise ValueError("by was given, but the model was fitted without groups: use fit(X, by=...).")
-        return self.groups
+    def _checked_strata(self) -> StratumCalibrations:
+        if self.strata is None:
+            message = Message("{strata} was given, but the model was fitted without groups: use {strata:...}.")
+            raise ValueError(message)
+        return self.strata
 
     def _mass(self, mass: float | None) -> float:
         return self.mass if mass is None else checked_share(mass)

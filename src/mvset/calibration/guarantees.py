@@ -3,15 +3,14 @@ r"""What a set guarantees about its mass: how much mass each rank stands for.
 With m scores of rows that trained nothing, s_1 >= … >= s_m, the set {score >= s_k} holds k of them. The mass that this
 rank guarantees depends on the calibration mode:
 
-- "split": (k+1)/(m+2) on average, for ranks in half steps; a mass takes the nearest one. Without the models that tell
-  rows apart it would be k/(m+1); but a calibration row was scored with m-1 rows around it, a new row has m, and lies
+- "cross": (k+1)/(m+2) on average, for ranks in half steps; a mass takes the nearest one. If one model scored all
+  rows it would be k/(m+1); but a calibration row was scored with m-1 rows around it, a new row has m, and lies
   inside a little more often. No guarantee: rows held out and new rows are scored by different models.
-- "paper": k/m, the share of the rows that a split holds out.
+- "paper": k/m, the share of the rows that set the offset. It guarantees nothing about new rows.
 - "conformal": k/(m+1), so that a mass α takes the rank ⌈(m+1)α⌉. A new row falls inside with probability k/(m+1) at
   least, over draws of all rows, whatever their distribution.
 - "pac": the (1 - confidence)-quantile of Beta(k, m+1-k), the distribution of the set's true mass when no scores tie;
   with ties it is larger. The true mass exceeds it with that confidence over draws of the calibration rows.
-- "training": k/m of the training rows themselves. It guarantees nothing about new rows.
 """
 
 from __future__ import annotations
@@ -21,16 +20,15 @@ from numbers import Real
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from mvset.calibration.splits import Indices, Splitting, can_split
+from mvset.calibration.splits import Splitting, can_split
 from mvset.exceptions import TooFewRowsError
-from mvset.values import ArrayValue
-from mvset.wording import counted
+from mvset.values import Array, ArrayValue, Indices
+from mvset.wording import Message, counted
 
-CalibrationMode = Literal["split", "conformal", "pac", "paper"]
-CALIBRATION_MODES = frozenset({"split", "conformal", "pac", "paper"})
+CalibrationMode = Literal["cross", "conformal", "pac"]
+CALIBRATION_MODES = frozenset({"cross", "conformal", "pac"})
 _ROUNDING = 1e-12
 
 
@@ -38,11 +36,11 @@ _ROUNDING = 1e-12
 class Guarantee(ArrayValue):
     """A calibration mode, and its confidence where it has one."""
 
-    mode: CalibrationMode | Literal["training"] = "split"
+    mode: CalibrationMode | Literal["paper"] = "cross"
     confidence: float = 0.95
 
-    def __post_init__(self) -> None:
-        known = isinstance(self.mode, str) and self.mode in CALIBRATION_MODES | {"training"}
+    def _check(self) -> None:
+        known = isinstance(self.mode, str) and self.mode in CALIBRATION_MODES | {"paper"}
         if not known or not isinstance(self.confidence, Real) or not 0.0 < self.confidence < 1.0:
             raise ValueError(f"There is no calibration mode {self.mode!r} with confidence {self.confidence!r}.")
 
@@ -51,16 +49,26 @@ class Guarantee(ArrayValue):
         """Whether the calibration rows are set aside before anything else sees the data."""
         return self.mode in ("conformal", "pac")
 
-    def masses_by_rank(self, n_ranks: int) -> NDArray[np.float64]:
-        """Largest mass that each of so many ranks stands for, in half steps in "split" mode."""
+    def stated(self, mass: float) -> str:
+        """Return a sentence that states the guarantee for a set of this mass."""
+        percent = f"{100 * self.confidence:g} %"
+        return {
+            "cross": f"No guarantee: on average over samples, the set contains {mass:g} of new rows.",
+            "conformal": f"If rows are exchangeable, a new row falls inside with probability at least {mass:g}.",
+            "pac": f"If rows are independent, the set contains at least {mass:g} of them, with {percent} confidence.",
+            "paper": "No guarantee, and nothing is known about the mass on new rows.",
+        }[self.mode]
+
+    def masses_by_rank(self, n_ranks: int) -> Array:
+        """Largest mass that each of so many ranks stands for, in half steps in "cross" mode."""
         rank = np.arange(1.0, n_ranks + 1.0)
-        if self.mode == "split":
+        if self.mode == "cross":
             rank = 0.5 * (rank + 1.0)
         return self.masses_at(rank, rank[-1] if n_ranks else 0.0)
 
-    def masses_at(self, ranks: NDArray[np.float64], n_rows: float) -> NDArray[np.float64]:
+    def masses_at(self, ranks: Array, n_rows: float) -> Array:
         """Largest mass that ranks among so many calibration rows stand for."""
-        if self.mode == "split":  # ranks come in half steps; a quarter rounds to the nearest
+        if self.mode == "cross":  # ranks come in half steps; a quarter rounds to the nearest
             return np.asarray((ranks + 1.25) / (n_rows + 2.0))
         if self.mode == "conformal":
             return np.asarray(ranks / (n_rows + 1.0))
@@ -102,13 +110,17 @@ class Reservation:
                     f"{len(kept)} of {n_rows} rows are left to fit with and {len(reserved)} to calibrate with, because "
                     "rows of one group or block stay together: too few. Give more groups, or leave them out."
                 )
-            mode, confidence = self.guarantee.mode, self.guarantee.confidence
-            confident = f" with confidence={confidence:g}" if mode == "pac" else ""
-            raise TooFewRowsError(
-                f"n_samples={n_rows} rows are too few to guarantee mass={self.mass:g} with calibration={mode!r}"
-                f"{confident}: that takes {counted(self.guarantee.min_rows(self.mass), 'row')} reserved for "
-                f"calibration and some to fit, {self.min_rows()} in all with calibration_size={self.share:g}."
+            message = Message(
+                "{n_rows} rows are too few to guarantee {mass:{asked:g}} with {calibration:{mode!r}}{confident}: "
+                "that takes {reserved} reserved for calibration and some to fit, {needed} in all.",
+                n_rows=n_rows,
+                asked=self.mass,
+                mode=self.guarantee.mode,
+                confident=f" at {self.guarantee.confidence:.4g} confidence" if self.guarantee.mode == "pac" else "",
+                reserved=counted(self.guarantee.min_rows(self.mass), "row"),
+                needed=self.min_rows(),
             )
+            raise TooFewRowsError(message)
         return kept, reserved
 
     def suffices(self, n_rows: int) -> bool:

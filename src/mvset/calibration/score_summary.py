@@ -12,9 +12,8 @@ merged.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from mvset.values import Array
 
 N_EXACT = 100_000
 _DIGITS = 14

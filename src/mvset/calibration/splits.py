@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mvset.calibration.dependence import decorrelation_lag
 from mvset.exceptions import CalibrationWarning, warn
-from mvset.wording import are, counted
+from mvset.values import Array, Indices
+from mvset.wording import Message, are, counted
 
-Indices = NDArray[np.intp]
-
+TEST_SIZE = 0.2  # share of the rows that a split holds out, as in the paper's experiments
 N_BLOCKS = 10  # contiguous blocks of rows in time order
 _MAX_GAP = 20  # the gap is at most this share of the rows: four of them around two blocks leave 60 % to train on
 # More splits bring the rows held out, scored by a fifth of the models, closer to new rows, scored by all. That matters
@@ -108,17 +107,23 @@ class GroupSplitting:
     ) -> list[tuple[Indices, Indices]]:
         present = np.unique(groups)
         if len(present) < 2:
-            raise ValueError(
-                f"groups has {counted(len(present), 'distinct value')} in {counted(len(groups), 'row')}; at least 2 "
-                "are needed, one to train on and one to hold out. Leave groups out if the rows do not belong together."
+            message = Message(
+                "{groups} has {values} in {rows}; at least 2 are needed, one to train on and one to hold out.",
+                "Leave out {groups} if the rows do not belong together.",
+                values=counted(len(present), "distinct value"),
+                rows=counted(len(groups), "row"),
             )
+            raise ValueError(message)
         n_held_out = _held_out(len(present), share)
         held_out = [np.isin(groups, present[drawn]) for drawn in _balanced(len(present), n_splits, n_held_out, rng)]
         if min(np.sum(~held) for held in held_out) < 2:
-            raise ValueError(
-                f"groups leaves a split with a single row to train on: {len(present)} groups in {len(groups)} rows. "
-                "Give more groups, or leave groups out."
+            message = Message(
+                "{groups} leaves a split with a single row to train on: {n_groups} groups in {n_rows} rows.",
+                "Use more groups, or leave out {groups}.",
+                n_groups=len(present),
+                n_rows=len(groups),
             )
+            raise ValueError(message)
         return [(np.flatnonzero(~held), np.flatnonzero(held)) for held in held_out]
 
 
@@ -203,8 +208,7 @@ class CustomSplitting:
 
 def splitting(
     splits: Any,
-    test_size: float,
-    X: NDArray[np.float64],
+    X: Array,
     n_rows: int | None = None,
     *,
     groups: Any = None,
@@ -216,15 +220,17 @@ def splitting(
         raise ValueError(f"splits must be 'auto', a number or a splitter of scikit-learn; got {splits!r}.")
     custom = hasattr(splits, "split") and not isinstance(splits, str)
     if time_order and (groups is not None or custom):
-        raise ValueError("time_order=True makes its own splits: leave out groups, and give splits as a number.")
+        own_splits = "{time_order:True} makes its own splits, so leave out {groups}."
+        message = Message(own_splits, "Set {splits} to a number.")
+        raise ValueError(message)
     if custom:
         return CustomSplitting(splits, X, groups)
     n_splits = _n_splits(n_rows or len(X), max_train) if isinstance(splits, str) else int(splits)
     if time_order:
-        return BlockSplitting(n_splits, test_size, min(decorrelation_lag(X), len(X) // _MAX_GAP))
+        return BlockSplitting(n_splits, TEST_SIZE, min(decorrelation_lag(X), len(X) // _MAX_GAP))
     if groups is not None:
-        return GroupSplitting(n_splits, test_size, np.unique(groups, return_inverse=True)[1])
-    return RandomSplitting(n_splits, test_size, max_train)
+        return GroupSplitting(n_splits, TEST_SIZE, np.unique(groups, return_inverse=True)[1])
+    return RandomSplitting(n_splits, TEST_SIZE, max_train)
 
 
 def max_train_rows(asked: Any, n_rows: int) -> int | None:
@@ -255,8 +261,8 @@ def random_splits(n_rows: int, n_splits: int, test_size: float, rng: np.random.R
     n_held_out = int(np.ceil(test_size * n_rows))
     if not can_split(n_rows, test_size):
         raise ValueError(
-            f"n_samples={n_rows} rows with test_size={test_size} leave {n_rows - n_held_out} to train on and "
-            f"{n_held_out} to calibrate with; at least 2 and 1 are needed. Give more rows or another test_size."
+            f"{n_rows} rows leave {n_rows - n_held_out} to train on and {n_held_out} to calibrate with; at least 2 and "
+            "1 are needed. Use more rows."
         )
     rows = np.arange(n_rows)
     return [
@@ -338,9 +344,14 @@ def warn_if_unresolved(mass: float, n_held_out: int) -> None:
     """
     needed = int(np.ceil(mass / (1.0 - mass) - 1e-9))
     if n_held_out < needed:
-        warn(
-            f"{counted(n_held_out, 'held-out row')} cannot resolve mass={mass:g}: the set will hold "
-            f"{n_held_out / (n_held_out + 1):.3g} of new rows. At least {needed} {are(needed)} needed. Give more rows, "
-            "or ask for a smaller mass.",
-            CalibrationWarning,
+        message = Message(
+            "{held_out} cannot resolve {mass:{asked:g}}: the set will contain {share:.3g} of new rows.",
+            "At least {needed} {are} needed.",
+            "Use more rows, or a smaller {mass}.",
+            held_out=counted(n_held_out, "held-out row"),
+            asked=mass,
+            share=n_held_out / (n_held_out + 1),
+            needed=needed,
+            are=are(needed),
         )
+        warn(message, CalibrationWarning)

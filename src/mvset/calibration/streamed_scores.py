@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mvset.calibration.score_summary import N_EXACT, ScoreSummary
-from mvset.device import Device, current_device
+from mvset.devices.device import Device, current_device
+from mvset.devices.host_rows import CopiedRowsScore, scored_on
+from mvset.devices.rows import ArrayRows
+from mvset.devices.scores import ArrayExpansion, blocks
 from mvset.parallel import Map, cluster_map
 from mvset.progress import ProgressLine
-from mvset.row_stream import ArrayRows, Part
-from mvset.row_survey import Survey, chosen, numbers_of_parts, remaining, remaining_of
-from mvset.svm.array_scores import ArrayExpansion, blocks
-from mvset.svm.device_score import DeviceScore, scored_on
-from mvset.svm.expansion import KernelExpansion
-from mvset.svm.metric_expansion import MetricExpansion
-from mvset.svm.table_score import TableScore
-
-Array = NDArray[np.float64]
-Score = Callable[..., Array]
+from mvset.rows.stream import Part
+from mvset.rows.survey import Survey, chosen, numbers_of_parts, remaining, remaining_of
+from mvset.svm.score import Score
+from mvset.values import Array, Indices
 
 _SAMPLE_ROWS, _DISTINCT = 10_000, 0.99  # rows that tell whether rows repeat, and the share that must not
 N_ORDERED = 2 * N_EXACT  # from here on half of the scores and more are counted in bins, which saves memory
@@ -83,7 +79,7 @@ def streamed_scores(score: Score, surveyed: Survey, run: Map, line: ProgressLine
     return found
 
 
-def reserved_scores(score: Score, X: Array, reserved: NDArray[np.intp], run: Map, line: ProgressLine) -> Array:
+def reserved_scores(score: Score, X: Array, reserved: Indices, run: Map, line: ProgressLine) -> Array:
     """Scores of the rows of an array that are reserved for calibration."""
     scores, done = [np.empty(0)], 0
     device = current_device()
@@ -101,7 +97,7 @@ def _scores_of_others(score: Score, surveyed: Survey, run: Map) -> Iterator[Arra
     stream = surveyed.stream
     device = current_device()
     repeat = (device is not None or isinstance(stream, ArrayRows)) and _rows_repeat(surveyed.rows)
-    if repeat or not isinstance(stream, ArrayRows) or not isinstance(score, KernelExpansion | MetricExpansion):
+    if repeat or not isinstance(stream, ArrayRows) or score.encoding:
         yield from _batch_scores(score, remaining(surveyed), run, None if repeat else device)
         return
     single = stream.place.is_single(stream.X)
@@ -120,12 +116,12 @@ def _rows_repeat(rows: Array) -> bool:
 
 def _batch_scores(score: Score, batches: Iterable[Array], run: Map, device: Device | None) -> Iterator[Array]:
     """Scores of batches in host memory, by this machine or its device."""
-    if device is None or not isinstance(score, KernelExpansion | MetricExpansion | TableScore):
+    if device is None:
         return (score(rows, run) for rows in batches)
-    return scored_on(device, DeviceScore(score, device.place), batches, lambda rows: rows, lambda _, scores: scores)
+    return scored_on(device, CopiedRowsScore(score, device.place), batches, lambda rows: rows, lambda _, scores: scores)
 
 
-def _part_scores(score: Score, part: Part, numbers: NDArray[np.intp], n_ordered: int) -> StreamedScores:
+def _part_scores(score: Score, part: Part, numbers: Indices, n_ordered: int) -> StreamedScores:
     """What a worker does: read a part of the table, and score all rows but those with given numbers."""
     found = StreamedScores(n_ordered)
     for rows in remaining_of(part, numbers):

@@ -1,36 +1,42 @@
-"""What every fitted estimator of nested sets answers: scores, decisions, levels, offsets, volumes, inference."""
+"""What every fitted estimator of nested sets answers: scores, decisions, levels, volumes and inference about masses."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, OutlierMixin, TransformerMixin
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mvset.array_namespace import Place, place_of
 from mvset.bandwidth.curves import mass_grid
-from mvset.calibration.array_answers import ArrayAnswers
+from mvset.calibration.answers import HostAnswers
 from mvset.calibration.calibration import Calibration
 from mvset.calibration.constant_columns import ConstantColumns
 from mvset.calibration.fitted_sets import FittedSets, ScoreFunction
+from mvset.devices.answers import ArrayAnswers
+from mvset.devices.places import Place, place_of
+from mvset.devices.rows import validated_array
+from mvset.estimators.drift_monitor import DriftMonitor
+from mvset.inference.p_values import detect_outliers
+from mvset.inference.results import Detection, DriftResult, MassBand, MassInterval
 from mvset.parallel import thread_map
-from mvset.row_encoding import RowEncoding
-from mvset.svm.table_score import TableScore
-from mvset.validation import check_columns, validated_array, validated_rows
+from mvset.rows.encoding import RowEncoding
+from mvset.rows.validation import check_columns, checked_share, validated_rows
+from mvset.svm.score import Score
+from mvset.values import Array, Indices
 from mvset.volume.measure import VolumeEstimate
 from mvset.volume.reliability import warn_if_unreliable
 from mvset.volume.sampler import VolumeSampler
 
-Array = NDArray[np.float64]
 
-_MARGIN, _N_MASSES = 0.04, 10  # masses around the fitted one, as in the paper
+class SetEstimator(OutlierMixin, BaseEstimator):
+    """Base class of the estimators: `fit` assigns `sets_`, and every method scores rows and asks it.
 
-
-class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
-    """Base class of the estimators: `fit` assigns `sets_`, and every method scores rows and asks it."""
+    Intervals, bands, p-values and drift tests need calibration rows whose scores are comparable with the scores of new
+    rows. Without such rows (the classes of :mod:`mvset.paper`) these methods raise an error that says so.
+    """
 
     mass: float
     n_jobs: int | None
@@ -57,11 +63,28 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
         return self.sets_.volume()
 
     @property
-    def masses_(self) -> Array:
-        """Masses of the columns of `transform`."""
-        return self.sets_.guaranteed(self.sets_.masses)
+    def mass_interval_(self) -> MassInterval:
+        """95 % confidence interval for the true mass of the fitted set."""
+        if not self.sets_.calibration.is_calibrated:  # as if there were no such attribute
+            raise AttributeError(
+                f"{type(self).__name__} is calibrated on its training rows, and has no mass_interval_."
+            )
+        return self.sets_.mass_interval()
 
-    def score_samples(self, X: Any) -> NDArray[np.float64]:
+    @property
+    def effective_sample_size_(self) -> float:
+        """How many independent rows would tell as much about the mass of the fitted set as the calibration rows do."""
+        if not self.sets_.calibration.is_calibrated:
+            raise AttributeError(f"{type(self).__name__} is calibrated on its training rows: it has no effective size.")
+        return self.sets_.calibration.effective_size(self.sets_.mass)
+
+    @property
+    def guarantee_(self) -> str:
+        """Sentence that states the guarantee for the mass of the fitted set."""
+        stated = self.sets_.guarantee.stated(self.sets_.mass)
+        return stated + (" This ignores the imputation of missing values." if self._encoding.imputation else "")
+
+    def score_samples(self, X: Any) -> Array:
         """Value of the aggregated score, before the offset.
 
         Parameters
@@ -72,35 +95,31 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         scores : ndarray of shape (n_samples,)
-            Higher is more normal. Those of :class:`MinimumVolumeSet` are at most one, and zero far from the data; they
-            are negative where a column differs that never changed in the rows of the fit.
+            Higher is more normal. Scores of :class:`MinimumVolumeSet` are at most one, and zero far from the data. They
+            are negative where a column differs that never changed in the training rows.
 
         Examples
         --------
         >>> from mvset import MinimumVolumeSet
-        >>> from mvset.datasets import two_moons
+        >>> from mvset.paper.datasets import two_moons
         >>> X = two_moons(300, random_state=0)
         >>> model = MinimumVolumeSet(random_state=0).fit(X)
         >>> bool((model.decision_function(X) == model.score_samples(X) - model.offset_).all())
         True
         """
-        check_is_fitted(self, "sets_")
-        if (place := place_of(X)) is not None:
-            return self._answer(X, place, ArrayAnswers.scores)
-        X = self._rows(X)
-        with thread_map(self.n_jobs) as run:
-            return np.asarray(self.sets_.scores(X, run))
+        return self._answer("scores", X)
 
-    def _answer(self, X: Any, place: Place, question: Callable[..., Any], *arguments: Any) -> NDArray[Any]:
-        """What the sets answer about rows of an array that is not one of numpy: one of the same kind.
-
-        For type checkers all are arrays of numpy: most are.
-        """
+    def _answer(self, question: str, X: Any, *arguments: Any) -> NDArray[Any]:
+        """What the sets answer about rows: an array of numpy, or of the library and on the device of the rows."""
         check_is_fitted(self, "sets_")
-        X = self._rows_at(X, place)
+        place = place_of(X)
+        rows = self._rows(X) if place is None else self._rows_at(X, place)
         with thread_map(self.n_jobs) as run:
-            answer: NDArray[Any] = question(ArrayAnswers(self.sets_, X, place, run), *arguments)
-        return answer
+            answers = (
+                HostAnswers(self.sets_, rows, run) if place is None else ArrayAnswers(self.sets_, rows, run, place)
+            )
+            answer: NDArray[Any] = getattr(answers, question)(*arguments)
+            return answer
 
     def _rows_at(self, X: Any, place: Place) -> Any:
         """Rows of an array that is not one of numpy, validated where they are judged: there, or in host memory."""
@@ -114,16 +133,16 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
     @property
     def _encoding(self) -> RowEncoding:
         """The category columns and how missing values are filled."""
-        score = self.sets_.score
-        return score.encoding if isinstance(score, TableScore) else RowEncoding(self.n_features_in_)
+        function = self.sets_.function
+        return function.encoding if isinstance(function, Score) else RowEncoding(self.n_features_in_)
 
-    def _rows(self, X: Any) -> NDArray[np.float64]:
+    def _rows(self, X: Any) -> Array:
         """Rows as numbers, with codes in place of categories."""
         encoding = self._encoding
         coded = encoding.coded(X, getattr(self, "feature_names_in_", None))
-        return validated_rows(self, coded, reset=False, missing=encoding.imputation is not None)
+        return encoding.answerable(validated_rows(self, coded, reset=False, missing=encoding.imputation is not None))
 
-    def decision_function(self, X: Any, mass: float | None = None, *, by: Any = None) -> NDArray[np.float64]:
+    def decision_function(self, X: Any, mass: float | None = None, *, strata: Any = None) -> Array:
         """Score minus offset: negative outside the set.
 
         Parameters
@@ -131,9 +150,10 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             Rows to score.
         mass : float, optional
-            Mass of the nested set to compare with; that of the estimator by default.
-        by : array-like of shape (n_samples,), optional
-            The group of each row, if the fit was given groups: it is then judged by the offset of its group.
+            Mass of the nested set to compare with. The default is the mass of the estimator.
+        strata : array-like of shape (n_samples,), optional
+            The stratum of each row, if `strata` was passed to `fit`. Each row is compared with the offset of its
+            stratum.
 
         Returns
         -------
@@ -143,30 +163,26 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
         Examples
         --------
         >>> from mvset import MinimumVolumeSet
-        >>> from mvset.datasets import two_moons
+        >>> from mvset.paper.datasets import two_moons
         >>> X = two_moons(300, random_state=0)
         >>> model = MinimumVolumeSet(sigma=0.3, random_state=0).fit(X)
         >>> bool((model.decision_function(X, mass=0.9) <= model.decision_function(X, mass=0.99)).all())
         True
         """
-        if (place := place_of(X)) is not None:
-            return self._answer(X, place, ArrayAnswers.decision, mass, by)
-        check_is_fitted(self, "sets_")
-        offset = self.sets_.offset(mass)  # before any work, for the error
-        scores = self.score_samples(X)
-        return scores - (offset if by is None else self.sets_.row_offsets(mass, by, len(scores)))
+        return self._answer("decision", X, mass, strata)
 
-    def predict(self, X: Any, mass: float | None = None, *, by: Any = None) -> NDArray[np.intp]:
-        """Say for each row whether it lies in the set.
+    def predict(self, X: Any, mass: float | None = None, *, strata: Any = None) -> Indices:
+        """Return for each row whether it lies in the set.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to judge.
         mass : float, optional
-            Mass of the nested set to compare with; that of the estimator by default.
-        by : array-like of shape (n_samples,), optional
-            The group of each row, if the fit was given groups: it is then judged by the offset of its group.
+            Mass of the nested set to compare with. The default is the mass of the estimator.
+        strata : array-like of shape (n_samples,), optional
+            The stratum of each row, if `strata` was passed to `fit`. Each row is compared with the offset of its
+            stratum.
 
         Returns
         -------
@@ -176,18 +192,16 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
         Examples
         --------
         >>> from mvset import MinimumVolumeSet
-        >>> from mvset.datasets import two_moons
+        >>> from mvset.paper.datasets import two_moons
         >>> X = two_moons(300, random_state=0)
         >>> model = MinimumVolumeSet(mass=0.95, random_state=0).fit(X)
         >>> inside, deep_inside = model.predict(X) == 1, model.predict(X, mass=0.5) == 1
         >>> bool(inside[deep_inside].all())
         True
         """
-        if (place := place_of(X)) is not None:
-            return self._answer(X, place, ArrayAnswers.labels, mass, by)
-        return np.where(self.decision_function(X, mass, by=by) >= 0, 1, -1)
+        return self._answer("labels", X, mass, strata)
 
-    def level(self, X: Any, *, by: Any = None) -> NDArray[np.float64]:
+    def level(self, X: Any, *, strata: Any = None) -> Array:
         """Smallest mass whose set contains each row.
 
         On new rows from the same distribution levels are close to uniform on [0, 1], in steps of one over the number
@@ -197,8 +211,9 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to judge.
-        by : array-like of shape (n_samples,), optional
-            The group of each row, if the fit was given groups: it is then judged by the offset of its group.
+        strata : array-like of shape (n_samples,), optional
+            The stratum of each row, if `strata` was passed to `fit`. Each row is compared with the offset of its
+            stratum.
 
         Returns
         -------
@@ -209,7 +224,7 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
         Examples
         --------
         >>> from mvset import MinimumVolumeSet
-        >>> from mvset.datasets import two_moons
+        >>> from mvset.paper.datasets import two_moons
         >>> X = two_moons(300, random_state=0)
         >>> model = MinimumVolumeSet(random_state=0).fit(X)
         >>> model.level([[100.0, 100.0]])
@@ -217,10 +232,7 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
         >>> bool(((model.level(X) <= 0.9) == (model.predict(X, mass=0.9) == 1)).all())
         True
         """
-        if (place := place_of(X)) is not None:
-            return self._answer(X, place, ArrayAnswers.levels, by)
-        scores = self.score_samples(X)
-        return self.sets_.level(scores, by)
+        return self._answer("levels", X, strata)
 
     def offset(self, mass: float) -> float:
         """Offset of the set of a given mass.
@@ -233,13 +245,12 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         offset : float
-            Score of the calibration row whose rank stands for the mass; with ``calibration="paper"`` the mean over
-            splits of the offset whose set holds a share `mass` of the held-out rows.
+            Score of the calibration row whose rank stands for the mass.
 
         Examples
         --------
         >>> from mvset import MinimumVolumeSet
-        >>> from mvset.datasets import two_moons
+        >>> from mvset.paper.datasets import two_moons
         >>> X = two_moons(300, random_state=0)
         >>> model = MinimumVolumeSet(sigma=0.3, random_state=0).fit(X)
         >>> model.offset(0.95) == model.offset_
@@ -266,7 +277,7 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
         Examples
         --------
         >>> from mvset import MinimumVolumeSet
-        >>> from mvset.datasets import two_moons
+        >>> from mvset.paper.datasets import two_moons
         >>> model = MinimumVolumeSet(random_state=0).fit(two_moons(300, random_state=0))
         >>> model.volume(0.5).value < model.volume(0.95).value
         True
@@ -274,58 +285,214 @@ class SetEstimator(OutlierMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self, "sets_")
         return self.sets_.volume(mass)
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """Decision function of the nested sets, one column per mass in `masses_`.
+    def mass_interval(self, mass: float | None = None, confidence: float = 0.95) -> MassInterval:
+        """Interval for the true mass of a set.
+
+        Parameters
+        ----------
+        mass : float, optional
+            Mass of the set. The default is the mass of the estimator.
+        confidence : float, default=0.95
+            Confidence of the interval.
+
+        Returns
+        -------
+        interval : MassInterval
+            The binomial interval of Clopper and Pearson for the share of calibration rows inside, with their effective
+            number. With a reserved calibration set and independent rows its coverage is at least `confidence` if scores
+            do not tie, and one or two percent less at worst if they do. In "cross" mode each row counts once, however
+            many splits hold it out, and for less where the splits disagree; the coverage is measured, not proved.
+
+        Examples
+        --------
+        >>> from mvset import MinimumVolumeSet
+        >>> from mvset.paper.datasets import two_moons
+        >>> model = MinimumVolumeSet(calibration="conformal", random_state=0).fit(two_moons(500, random_state=0))
+        >>> print(model.mass_interval(0.8))
+        0.804 (0.749 to 0.851 with 95 % confidence)
+        """
+        check_is_fitted(self, "sets_")
+        return self.sets_.mass_interval(mass, confidence)
+
+    def mass_band(self, masses: ArrayLike | None = None, confidence: float = 0.95) -> MassBand:
+        """Bounds for the true masses of all nested sets at once.
+
+        Parameters
+        ----------
+        masses : array-like of shape (n_masses,), optional
+            Masses of the sets to give bounds for; by default 0.01, 0.02, … 0.99 as far as the calibration rows reach,
+            and in "cross" mode starting at 0.5.
+        confidence : float, default=0.95
+            Probability, over draws of the calibration rows, that the true masses of all sets lie in the band.
+
+        Returns
+        -------
+        band : MassBand
+            With a reserved calibration set the coverage is at least `confidence`, with or without ties. In "cross" mode
+            it is the same bound on the scores of held-out rows: measured, not proved.
+
+        Examples
+        --------
+        >>> from mvset import MinimumVolumeSet
+        >>> from mvset.paper.datasets import two_moons
+        >>> model = MinimumVolumeSet(calibration="conformal", random_state=0).fit(two_moons(1000, random_state=0))
+        >>> band = model.mass_band([0.5, 0.9, 0.95])
+        >>> band.lower.round(2), band.upper.round(2)
+        (array([0.43, 0.85, 0.91]), array([0.57, 0.94, 0.98]))
+        """
+        check_is_fitted(self, "sets_")
+        return self.sets_.calibration.mass_band(masses, confidence)
+
+    def p_value(self, X: Any, *, strata: Any = None) -> Array:
+        r"""Conformal p-value of each row.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to score.
+            Rows to judge.
+        strata : array-like of shape (n_samples,), optional
+            The stratum of each row, if `strata` was passed to `fit`. Each row is compared with the offset of its
+            stratum.
 
         Returns
         -------
-        decisions : ndarray of shape (n_samples, n_masses)
-            Column k is ``decision_function(X, masses_[k])``.
+        p_values : ndarray of shape (n_samples,)
+            :math:`(1 + \#\{i : s_i \le s\}) / (m + 1)` over the m calibration rows: between ``1 / (m + 1)`` and 1,
+            increasing in the score. With a reserved calibration set, a new row of the same distribution has a p-value
+            of at most t with probability t at most, for every t. In "cross" mode the calibration rows are those held
+            out, scored by models that have not seen them; the same is then measured, not proved, and only for t up to
+            0.5.
 
         Examples
         --------
         >>> from mvset import MinimumVolumeSet
-        >>> from mvset.datasets import two_moons
-        >>> X = two_moons(300, random_state=0)
-        >>> model = MinimumVolumeSet(sigma=0.3, random_state=0).fit(X)
-        >>> model.transform(X).shape
-        (300, 10)
+        >>> from mvset.paper.datasets import two_moons
+        >>> model = MinimumVolumeSet(calibration="conformal", random_state=0).fit(two_moons(498, random_state=0))
+        >>> model.p_value([[100.0, 100.0]])
+        array([0.004])
         """
-        if (place := place_of(X)) is not None:
-            return self._answer(X, place, ArrayAnswers.decisions, self.masses_)
-        scores = self.score_samples(X)
-        return scores[:, np.newaxis] - [self.sets_.offset(mass) for mass in self.masses_]
+        return self._answer("p_values", X, strata)
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Names of the columns of :meth:`transform`.
+    def detect(self, X: Any, fdr: float = 0.1, *, strata: Any = None) -> Detection:
+        """Flag rows of a batch with a bound on the expected share of false flags.
 
         Parameters
         ----------
-        input_features : Ignored
-            Present for API consistency.
+        X : array-like of shape (n_samples, n_features)
+            The batch, all rows of it: the threshold depends on them.
+        fdr : float, default=0.1
+            Bound on the expected share of normal rows among those flagged (false discovery rate).
+        strata : array-like of shape (n_samples,), optional
+            The stratum of each row, if `strata` was passed to `fit`. Each row is compared with the offset of its
+            stratum.
 
         Returns
         -------
-        names : ndarray of str
-            The name of the class in lower case, and the mass.
+        detection : Detection
+            By the procedure of Benjamini and Hochberg on conformal p-values, whose positive dependence it allows. With
+            m calibration rows no p-value is below ``1 / (m + 1)``: to flag k of n rows takes ``m >= n / (k fdr) - 1``.
+
+        References
+        ----------
+        S. Bates, E. Candès, L. Lei, Y. Romano, M. Sesia, "Testing for outliers with conformal p-values", Annals of
+        Statistics 51 (2023).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mvset import MinimumVolumeSet
+        >>> from mvset.paper.datasets import two_moons
+        >>> model = MinimumVolumeSet(calibration="conformal", random_state=0).fit(two_moons(1000, random_state=0))
+        >>> batch = np.vstack([two_moons(90, random_state=1), np.full((10, 2), 5.0)])
+        >>> model.detect(batch, fdr=0.1).flagged.nonzero()[0]
+        array([90, 91, 92, 93, 94, 95, 96, 97, 98, 99])
+        """
+        fdr = checked_share(fdr, "fdr")
+        p_values, place = self.p_value(X, strata=strata), place_of(X)
+        return detect_outliers(p_values if place is None else place.host(p_values), fdr)
+
+    def check_drift(
+        self, X: Any, *, mass: float | None = None, false_alarm_rate: float = 0.01, strata: Any = None
+    ) -> DriftResult:
+        """Test whether a batch of rows is still like the calibration rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New rows, not the training rows.
+        mass : float, optional
+            Mass of the set whose share outside is tested. The default is the mass of the estimator.
+        false_alarm_rate : float, default=0.01
+            Probability of an alarm without drift, at most.
+        strata : array-like of shape (n_samples,), optional
+            The stratum of each row, if `strata` was passed to `fit`. Each row is compared with the offset of its
+            stratum.
+
+        Returns
+        -------
+        report : DriftResult
+            With a reserved calibration set the false-alarm rate is at most what it says; above 10 000 rows the test of
+            the distribution is asymptotic. In "cross" mode the calibration rows are those held out, and the rate is
+            measured, not proved.
+
+        See Also
+        --------
+        drift_monitor : For many batches one after the other.
 
         Examples
         --------
         >>> from mvset import MinimumVolumeSet
-        >>> from mvset.datasets import two_moons
-        >>> X = two_moons(300, random_state=0)
-        >>> model = MinimumVolumeSet(sigma=0.3, n_masses=3, random_state=0).fit(X)
-        >>> list(model.get_feature_names_out())
-        ['minimumvolumeset_0.91', 'minimumvolumeset_0.95', 'minimumvolumeset_0.99']
+        >>> from mvset.paper.datasets import two_moons
+        >>> model = MinimumVolumeSet(calibration="conformal", random_state=0).fit(two_moons(500, random_state=0))
+        >>> print(model.check_drift(two_moons(400, noise=0.3, random_state=2)))
+        51 of 400 rows outside, 12.75% where 4.40% were expected (p = 0.0004 by the share, 0.013 by the levels): drift.
         """
         check_is_fitted(self, "sets_")
-        prefix = type(self).__name__.lower()
-        return np.array([f"{prefix}_{mass:.12g}" for mass in self.masses_], dtype=object)
+        counter = self.sets_.drift_counter(mass, false_alarm_rate, grouped=strata is not None)
+        scores, place = self._answer("scores", X, [] if mass is None else [mass], strata), place_of(X)
+        scores = scores if place is None else place.host(scores)
+        counter.update(self.sets_.drift_scores(scores, strata))
+        return counter.report()
+
+    def drift_monitor(
+        self, *, false_alarm_rate: float = 0.01, random_state: int | np.random.RandomState | None = None
+    ) -> DriftMonitor:
+        """Watch over batches of rows that come one after the other.
+
+        Parameters
+        ----------
+        false_alarm_rate : float, default=0.01
+            Probability that it ever gives a false alarm, however many batches it sees, at most: exactly so in every
+            mode, as long as rows come in random order.
+        random_state : int, RandomState instance or None, default=None
+            Breaks ties between scores.
+
+        Returns
+        -------
+        monitor : DriftMonitor
+            Its ``update(X)`` takes a batch and says whether there has been a drift: from the calibration rows where
+            these are reserved, else from the rows it watched first.
+
+        Examples
+        --------
+        >>> from mvset import MinimumVolumeSet
+        >>> from mvset.paper.datasets import two_moons
+        >>> model = MinimumVolumeSet(calibration="conformal", random_state=0).fit(two_moons(500, random_state=0))
+        >>> monitor = model.drift_monitor(random_state=0)
+        >>> monitor.update(two_moons(200, random_state=1)), monitor.update(two_moons(200, noise=0.4, random_state=2))
+        (False, True)
+        """
+        rate = checked_share(false_alarm_rate, "false_alarm_rate")
+        check_is_fitted(self, "sets_")
+        sets = self.sets_
+        return DriftMonitor(
+            copy.deepcopy(self),  # a later fit does not change what is watched
+            sets.calibration.counted_scores,
+            reserved=sets.guarantee.reserves_rows,
+            decorrelation=sets.calibration.decorrelation,
+            false_alarm_rate=rate,
+            random_state=random_state,
+        )
 
 
 def measured_sets(
@@ -336,11 +503,11 @@ def measured_sets(
     sampler: VolumeSampler,
 ) -> FittedSets:
     """Nested sets of any score, with a volume sample for the largest set around the mass; warns if it is too small."""
-    masses = mass_grid(mass, _MARGIN, _N_MASSES)
+    masses = mass_grid(mass)
     largest = calibration.offset(masses[-1])
     sample = sampler.draw(lambda points: score(points) >= largest)
     sets = FittedSets(
-        score=score,
+        function=score,
         mass=mass,
         masses=masses,
         calibration=calibration,

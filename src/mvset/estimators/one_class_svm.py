@@ -7,18 +7,18 @@ from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, OutlierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mvset.parallel import thread_map
+from mvset.rows.validation import check_columns, check_extent, column_ranges, reject_non_numeric, validated_rows
 from mvset.svm.convergence import SolveReport, warn_if_unconverged
-from mvset.svm.dual import solve_dual
+from mvset.svm.dual import Solver, solve_dual
 from mvset.svm.expansion import KernelExpansion, kernel_expansion
 from mvset.svm.gram import lazy_gram
-from mvset.validation import check_columns, check_extent, reject_non_numeric, validated_rows
-from mvset.values import checked_array
+from mvset.values import Array, Indices, checked_array
 
 
 class OneClassSVM(OutlierMixin, BaseEstimator):
@@ -196,7 +196,7 @@ class OneClassSVM(OutlierMixin, BaseEstimator):
         Examples
         --------
         >>> from mvset import OneClassSVM
-        >>> from mvset.datasets import two_moons
+        >>> from mvset.paper.datasets import two_moons
         >>> X = two_moons(300, random_state=0)
         >>> svm = OneClassSVM(nu=0.1, sigma=0.3).fit(X)
         >>> len(svm.support_) >= 30
@@ -216,7 +216,7 @@ class OneClassSVM(OutlierMixin, BaseEstimator):
         scale = weights[weights > 0].mean()
         bounds = (np.maximum(weights, 0.0) / scale).astype(np.float32)
         gram = lazy_gram(X, self.sigma_)
-        dual = solve_dual(gram, np.flatnonzero(bounds), self.nu, self.tol, self.max_iter, bounds=bounds)
+        dual = solve_dual(gram, np.flatnonzero(bounds), Solver(self.nu, self.tol, self.max_iter), bounds=bounds)
         self._function = kernel_expansion(X, scale * dual.alpha, self.sigma_)
         self.support_ = np.flatnonzero(dual.alpha)
         self.support_vectors_ = self._function.centres
@@ -228,7 +228,7 @@ class OneClassSVM(OutlierMixin, BaseEstimator):
         report = SolveReport.of([dual])
         self.n_iter_ = report.iterations
         self.fit_status_ = int(bool(report.failures))
-        warn_if_unconverged([report], self.tol)
+        warn_if_unconverged([report], self.tol, settable=True)
         return self
 
     def _check_kernel(self) -> None:
@@ -238,21 +238,21 @@ class OneClassSVM(OutlierMixin, BaseEstimator):
                 "kernel='rbf', or sklearn.svm.OneClassSVM for other kernels."
             )
 
-    def _bandwidth(self, X: NDArray[np.float64]) -> float:
+    def _bandwidth(self, X: Array) -> float:
         if self.sigma is not None:
             if self.gamma != "scale":
                 raise ValueError(f"Give sigma={self.sigma!r} or gamma={self.gamma!r}, not both.")
             return float(self.sigma)
         if self.gamma == "scale":
             if np.ptp(X, axis=0).any():
-                check_extent(X)
+                check_extent(*column_ranges(X), len(X))
             variance = X.var()
             gamma = 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
         else:
             gamma = 1.0 / X.shape[1] if self.gamma == "auto" else float(self.gamma)
         return float(np.sqrt(0.5 / gamma))
 
-    def score_samples(self, X: Any) -> NDArray[np.float64]:
+    def score_samples(self, X: Any) -> Array:
         """Value of the solution function, before the offset.
 
         Parameters
@@ -268,7 +268,7 @@ class OneClassSVM(OutlierMixin, BaseEstimator):
         Examples
         --------
         >>> from mvset import OneClassSVM
-        >>> from mvset.datasets import two_moons
+        >>> from mvset.paper.datasets import two_moons
         >>> X = two_moons(300, random_state=0)
         >>> svm = OneClassSVM(nu=0.1, sigma=0.3).fit(X)
         >>> svm.score_samples([[100.0, 100.0]])
@@ -279,7 +279,7 @@ class OneClassSVM(OutlierMixin, BaseEstimator):
         with thread_map(self.n_jobs) as run:
             return self._function(X, run)
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Array:
         """Score minus offset: negative outside the set, zero on its border.
 
         Parameters
@@ -295,7 +295,7 @@ class OneClassSVM(OutlierMixin, BaseEstimator):
         Examples
         --------
         >>> from mvset import OneClassSVM
-        >>> from mvset.datasets import two_moons
+        >>> from mvset.paper.datasets import two_moons
         >>> X = two_moons(300, random_state=0)
         >>> svm = OneClassSVM(nu=0.1, sigma=0.3).fit(X)
         >>> bool((svm.decision_function(X) == svm.score_samples(X) - svm.offset_).all())
@@ -303,7 +303,7 @@ class OneClassSVM(OutlierMixin, BaseEstimator):
         """
         return np.asarray(self.score_samples(X) - self.offset_)
 
-    def predict(self, X: Any) -> NDArray[np.intp]:
+    def predict(self, X: Any) -> Indices:
         """Classify each row as inside or outside the set.
 
         Parameters
@@ -319,7 +319,7 @@ class OneClassSVM(OutlierMixin, BaseEstimator):
         Examples
         --------
         >>> from mvset import OneClassSVM
-        >>> from mvset.datasets import two_moons
+        >>> from mvset.paper.datasets import two_moons
         >>> X = two_moons(300, random_state=0)
         >>> svm = OneClassSVM(nu=0.1, sigma=0.3).fit(X)
         >>> svm.predict([[0.0, 1.0], [100.0, 100.0]])
@@ -328,14 +328,12 @@ class OneClassSVM(OutlierMixin, BaseEstimator):
         return np.where(self.decision_function(X) >= 0, 1, -1).astype(np.intp)
 
 
-def _validated_weights(sample_weight: ArrayLike | None, X: NDArray[np.float64]) -> NDArray[np.float64]:
+def _validated_weights(sample_weight: ArrayLike | None, X: Array) -> Array:
     """One weight for each row, of which some are positive."""
     if sample_weight is None:
         return np.ones(len(X))
     reject_non_numeric(sample_weight, "sample_weight")
-    weights: NDArray[np.float64] = check_array(
-        sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight"
-    )
+    weights: Array = check_array(sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight")
     if weights.shape != (len(X),):
         raise ValueError(
             f"sample_weight and X have incompatible shapes: {weights.shape} vs {X.shape}. Give one weight for each row."

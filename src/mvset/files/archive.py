@@ -1,4 +1,4 @@
-"""The zip archive of a model file, read within limits, with a checksum over its members.
+"""The zip archive of a model file, read within limits, with a checksum over its members and a check of its schema.
 
 A file may come from anywhere. What it declares is checked before anything is inflated: names, number and sizes of
 members. So the memory and time to read a file are bounded by its size, whatever it holds. The checksum tells a damaged
@@ -14,6 +14,7 @@ import math
 import re
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -25,20 +26,16 @@ SCHEMA = "schema.json"
 # Models are mostly random digits, which hardly shrink; a small file may shrink more. `save` does not compress those
 # that would exceed the limits.
 _FREE_BYTES = 64 << 20
-_FREE_SCHEMA_BYTES = 8 << 20
+_FREE_BY_NAME = {SCHEMA: 8 << 20, NOTE: 64 << 10}
 _RATIO = 16
-_NOTE_BYTES = 64 << 10
 _MAX_MEMBERS = 100_000
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,100}\.[a-z]{1,10}")
 _ENCRYPTED = 0x1
+_LISTS = frozenset({"ListNode", "TupleNode"})
 
 
 class DamagedError(ValueError):
     """The archive is not one that `save` writes; the message is the reason, to be put into a sentence."""
-
-
-class OversizedError(DamagedError):
-    """The archive would take too much memory for its size."""
 
 
 class Archive:
@@ -77,7 +74,7 @@ class Archive:
                     _check_array(name, data)
                 elif name.endswith(".npz"):
                     in_sparse += _check_arrays(name, data)
-                    _check_size(in_sparse, _FREE_BYTES + _RATIO * len(content), "its content", len(content))
+                    _check_size("its content", in_sparse, _FREE_BYTES, len(content))
                 for part in (name.encode(), data):
                     digest.update(len(part).to_bytes(8, "little"))
                     digest.update(part)
@@ -90,12 +87,6 @@ def noted_digest(archive: Archive, note: Mapping[str, Any]) -> str:
     """SHA-256 of all members and of the note, but for its own entry "sha256"."""
     rest = json.dumps({name: value for name, value in note.items() if name != "sha256"}, sort_keys=True)
     return hashlib.sha256(f"{archive.digest}{rest}".encode()).hexdigest()
-
-
-def is_within_limits(content: bytes) -> bool:
-    """Whether an archive could be read again."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        return not any(size > limit for size, limit, _ in _sizes_and_limits(archive, len(content)))
 
 
 def _members(content: bytes) -> Iterator[tuple[str, bytes]]:
@@ -122,9 +113,12 @@ def _check_directory(archive: zipfile.ZipFile, n_bytes: int) -> None:
     members = archive.infolist()
     if len(members) > _MAX_MEMBERS:
         raise DamagedError(f"it has {len(members)} members")
+    _check_size("its content", sum(member.file_size for member in members), _FREE_BYTES, n_bytes)
     names = set()
     for member in members:
         name = member.orig_filename
+        if name in _FREE_BY_NAME:
+            _check_size(name, member.file_size, _FREE_BY_NAME[name], n_bytes)
         if not _NAME.fullmatch(name) or member.filename != name:
             raise DamagedError(f"a member has the name {name[:100]!r}")
         if name in names:
@@ -134,23 +128,12 @@ def _check_directory(archive: zipfile.ZipFile, n_bytes: int) -> None:
             raise DamagedError(f"{name} is encrypted")
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise DamagedError(f"{name} is compressed in another way than deflate")
-    for size, limit, what in _sizes_and_limits(archive, n_bytes):
-        _check_size(size, limit, what, n_bytes)
 
 
-def _check_size(size: int, limit: int, what: str, n_bytes: int) -> None:
-    if size > limit:
-        raise OversizedError(f"{what} would take {size / 1e6:.4g} MB, too much for a file of {n_bytes / 1e6:.2g} MB")
-
-
-def _sizes_and_limits(archive: zipfile.ZipFile, n_bytes: int) -> Iterator[tuple[int, int, str]]:
-    members = archive.infolist()
-    yield sum(member.file_size for member in members), _FREE_BYTES + _RATIO * n_bytes, "its content"
-    for member in members:
-        if member.filename == SCHEMA:
-            yield member.file_size, _FREE_SCHEMA_BYTES + _RATIO * n_bytes, SCHEMA
-        if member.filename == NOTE:
-            yield member.file_size, _NOTE_BYTES, NOTE
+def _check_size(what: str, size: int, free: int, n_bytes: int) -> None:
+    """Refuse what would take too much memory for a file of so many bytes."""
+    if size > free + _RATIO * n_bytes:
+        raise DamagedError(f"{what} would take {size / 1e6:.4g} MB, too much for a file of {n_bytes / 1e6:.2g} MB")
 
 
 def _check_array(name: str, data: bytes) -> None:
@@ -173,3 +156,47 @@ def _check_arrays(name: str, data: bytes) -> int:
         _check_array(f"{name}/{inner}", array)
         n_bytes += len(array)
     return n_bytes
+
+
+def check_schema(schema: bytes) -> None:
+    """Refuse a schema that reads a member for several objects, or lists in an array that are the same list.
+
+    Files of `save` have neither. Both would take memory many times the size of the file. An object of this library
+    without content would be used unchecked: its constructor is what checks it.
+    """
+    try:
+        root = json.loads(schema)
+        nodes = list(_nodes(root))
+    except (ValueError, RecursionError) as error:  # no JSON, or nested too deeply
+        raise DamagedError("its schema is not readable") from error
+    if not isinstance(root, dict):
+        raise DamagedError("its schema is not readable")
+    readers: dict[str, set[Any]] = {}
+    for node in nodes:
+        loader, member = node.get("__loader__"), node.get("file")
+        if isinstance(member, str):
+            readers.setdefault(member, set()).add(node.get("__id__", id(node)))
+            if len(readers[member]) > 1:
+                raise DamagedError(f"{member} belongs to several objects")
+        if loader == "NdArrayNode" and node.get("type") == "json":
+            _check_lists(node)
+        if loader == "ObjectNode" and str(node.get("__module__")).startswith("mvset.") and not node.get("content"):
+            raise DamagedError(f"a {node.get('__class__')} in it has no content")
+
+
+def _nodes(value: Any) -> Iterator[dict[str, Any]]:
+    """All JSON objects in a value, itself included."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            yield each
+            waiting += each.values()
+        elif isinstance(each, list):
+            waiting += each
+
+
+def _check_lists(array: dict[str, Any]) -> None:
+    ids = Counter(str(node.get("__id__")) for node in _nodes(array.get("content")) if node.get("__loader__") in _LISTS)
+    if ids and max(ids.values()) > 1:
+        raise DamagedError("an array in it repeats a list")

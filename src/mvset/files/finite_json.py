@@ -1,16 +1,11 @@
-"""Conversion of values that JSON cannot represent."""
+"""JSON of values that it cannot represent."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+import json
 from typing import Any
 
 
-def finite(value: Any) -> Any:
-    """Replace NaN and infinity by None, recursively, since JSON has neither."""
-    if isinstance(value, Mapping):
-        return {name: finite(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def finite_json(value: Any, **options: Any) -> str:
+    """Return a value as JSON, with null for NaN and infinity, since JSON has neither, and text for unknown types."""
+    return json.dumps(json.loads(json.dumps(value, default=str), parse_constant=lambda _: None), **options)

@@ -14,40 +14,38 @@ from typing import Any
 import sklearn
 from sklearn.base import BaseEstimator
 
-from mvset.estimators.pipeline import as_pipeline
+from mvset.estimators.drift_monitor import DriftMonitor
 from mvset.exceptions import ModelFileError, ModelFileWarning, warn
-from mvset.files.archive import NOTE, Archive, DamagedError, OversizedError, is_within_limits, noted_digest
+from mvset.files.archive import NOTE, Archive, DamagedError, check_schema, noted_digest
 from mvset.files.atomic import atomic_write
-from mvset.files.schema import check_schema
-from mvset.inference.monitor import DriftMonitor
 from mvset.version import __version__
+from mvset.wording import Message
 
-_FORMAT = 6  # raised when models of before can no longer be read
+_FORMAT = 7  # raised when models of before can no longer be read
 _TRUSTED = [
     "mvset.bandwidth.choice.Selection",
     "mvset.bandwidth.curves.BandwidthCurve",
     "mvset.calibration.calibration.Calibration",
     "mvset.calibration.constant_columns.ConstantColumns",
     "mvset.calibration.fitted_sets.FittedSets",
-    "mvset.calibration.group_calibration.GroupCalibrations",
+    "mvset.calibration.strata.StratumCalibrations",
     "mvset.calibration.guarantees.Guarantee",
-    "mvset.categories.Categories",
+    "mvset.rows.categories.Categories",
     "mvset.estimators.calibrated_set.CalibratedSet",
     "mvset.estimators.calibrated_set.MeanScore",
     "mvset.estimators.minimum_volume_set.MinimumVolumeSet",
     "mvset.estimators.one_class_svm.OneClassSVM",
-    "mvset.estimators.pipeline.Pipeline",
-    "mvset.estimators.plugin_kernel_density.LogDensity",
-    "mvset.estimators.plugin_kernel_density.PluginKernelDensity",
-    "mvset.imputation.Imputation",
-    "mvset.inference.monitor.Bets",
-    "mvset.inference.monitor.DriftMonitor",
+    "mvset.paper.calibrated_one_class_svm.CalibratedOneClassSVM",
+    "mvset.paper.plugin_kernel_density.LogDensity",
+    "mvset.paper.plugin_kernel_density.PluginKernelDensity",
+    "mvset.rows.imputation.Imputation",
+    "mvset.estimators.drift_monitor.Bets",
+    "mvset.estimators.drift_monitor.DriftMonitor",
     "mvset.metrics.detectors.InputFormat",
-    "mvset.row_encoding.RowEncoding",
+    "mvset.rows.encoding.RowEncoding",
     "mvset.svm.expansion.KernelExpansion",
-    "mvset.svm.metric.Metric",
-    "mvset.svm.metric_expansion.MetricExpansion",
-    "mvset.svm.table_score.TableScore",
+    "mvset.svm.scaling.Scaling",
+    "mvset.svm.score.Score",
     "mvset.volume.measure.VolumeSample",
     "numpy.dtype",  # in scikit-learn's imputers
 ]
@@ -59,7 +57,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : estimator or DriftMonitor
-        Any estimator of this library, or a Pipeline that ends in one; or a drift monitor, which goes on where it was.
+        Any estimator of this library, a scikit-learn Pipeline that ends in one, or a drift monitor.
     path : str or path-like
         The file. It is written aside and renamed, so that a model which was there before is replaced at once.
 
@@ -71,7 +69,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     --------
     >>> import tempfile, pathlib
     >>> import mvset
-    >>> from mvset.datasets import two_moons
+    >>> from mvset.paper.datasets import two_moons
     >>> X = two_moons(300, random_state=0)
     >>> model = mvset.MinimumVolumeSet(sigma=0.3, random_state=0).fit(X)
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -85,10 +83,13 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     dumps = _skops_io().dumps
     check_clock()
     content = dumps(model, compression=zipfile.ZIP_DEFLATED)
-    if not is_within_limits(content):  # a bomb, as far as `load` can tell
+    try:
+        members = Archive(content)
+    except DamagedError:  # it shrinks so much that `load` would refuse it
         content = dumps(model, compression=zipfile.ZIP_STORED)
+        members = Archive(content)
     note: dict[str, Any] = {"format": _FORMAT, **_versions()}
-    note["sha256"] = noted_digest(Archive(content), note)
+    note["sha256"] = noted_digest(members, note)
     whole = io.BytesIO(content)
     with zipfile.ZipFile(whole, "a") as archive:
         archive.writestr(NOTE, json.dumps(note))
@@ -111,8 +112,7 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
     Returns
     -------
     model : estimator or DriftMonitor
-        As it was saved. A scikit-learn Pipeline that ends in nested sets is returned as :class:`mvset.Pipeline`, which
-        answers everything on the columns of the table.
+        The model as it was saved.
 
     Raises
     ------
@@ -150,16 +150,19 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
         )
     try:
         check_schema(archive.schema or b"")
-        model = as_pipeline(skops_io.loads(archive.members, trusted=[*_TRUSTED, *trusted]))
+        model = skops_io.loads(archive.members, trusted=[*_TRUSTED, *trusted])
         if not isinstance(model, BaseEstimator | DriftMonitor):
             raise ValueError(f"it holds a {type(model).__name__}, not a model")
         return model
     except UntrustedTypesFoundException:
         unknown = sorted(set(skops_io.get_untrusted_types(data=archive.members)) - {*_TRUSTED, *trusted})
-        raise ModelFileError(
-            f"{path} holds types that are not known to be safe: {', '.join(unknown)}. If you trust where the file "
-            "comes from: mvset.load(path, trusted=[the types that you know])."
-        ) from None
+        message = Message(
+            "{path} contains types that are not known to be safe: {types}.",
+            "If you trust where the file comes from, use mvset.load(path, {trusted:[the types that you know]}).",
+            path=path,
+            types=", ".join(unknown),
+        )
+        raise ModelFileError(message) from None
     except MemoryError:
         raise
     except Exception as error:  # of any kind: the content is as it was written, but cannot be used here
@@ -199,10 +202,8 @@ def _checked_content(path: str | os.PathLike[str]) -> tuple[Archive, dict[str, A
         note = _parsed_note(archive.note)
         if note["format"] == _FORMAT and noted_digest(archive, note) != note.get("sha256"):
             raise DamagedError("the checksum of its content is not the one that was written")
-    except OversizedError as error:
-        raise ModelFileError(f"{path} is damaged, or was made to do harm: {error}.") from error
     except DamagedError as error:
-        raise ModelFileError(f"{path} is truncated or damaged: copy it once more, or fit again.") from error
+        raise ModelFileError(f"{path} is truncated or damaged: {error}. Copy it once more, or fit again.") from error
     if note["format"] != _FORMAT:
         remedy = "upgrade with pip install --upgrade mvset, or fit again" if note["format"] > _FORMAT else "fit again"
         raise ModelFileError(
@@ -214,15 +215,14 @@ def _checked_content(path: str | os.PathLike[str]) -> tuple[Archive, dict[str, A
 
 def _parsed_note(note: bytes) -> dict[str, Any]:
     try:
-        parsed = json.loads(note)
-    except (ValueError, RecursionError) as error:
-        raise DamagedError(f"{NOTE} is not readable") from error
-    valid = isinstance(parsed, dict) and type(parsed.get("format")) is int
-    if not valid or not all(isinstance(value, str) for name, value in parsed.items() if name != "format"):
+        parsed: dict[str, Any] = json.loads(note)
+        texts = [value for name, value in parsed.items() if name != "format"]
+        valid = type(parsed["format"]) is int and "mvset" in parsed and all(isinstance(text, str) for text in texts)
+    except (ValueError, RecursionError, AttributeError, LookupError):
+        valid = False
+    if not valid:
         raise DamagedError(f"{NOTE} is not readable")
-    if "mvset" not in parsed:
-        raise DamagedError(f"{NOTE} does not say what wrote it")
-    return dict(parsed)
+    return parsed
 
 
 def _noted_versions(note: dict[str, Any]) -> dict[str, str]:

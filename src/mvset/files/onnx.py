@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
-from sklearn.pipeline import Pipeline
+from numpy.typing import DTypeLike
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from mvset.calibration.calibration import Calibration
 from mvset.calibration.fitted_sets import FittedSets
-from mvset.estimators.model_parts import ModelParts
+from mvset.estimators.fitted_model import FittedModel
 from mvset.svm.compiled import scaled_columns
-from mvset.svm.metric import LARGEST, Metric
-from mvset.svm.metric_expansion import MetricExpansion
+from mvset.svm.expansion import KernelExpansion
+from mvset.svm.scaling import LARGEST, Scaling
+from mvset.svm.score import Score
+from mvset.values import Indices
 from mvset.version import __version__
 
 _OPSET = 13  # of 2020: onnxruntime reads it since 1.6
@@ -40,11 +41,12 @@ def to_onnx(model: Any, *, dtype: DTypeLike = np.float64) -> ModelProto:
     Returns
     -------
     onnx_model : onnx.ModelProto
-        Graph with the input "X" of shape (N, n_features), for any N, and, if the fit was given groups, the input "by"
-        of shape (N,), their labels as text (of a group not seen: any other text, e.g. ""). It has three outputs of
-        shape (N,): "label" (int64, as `predict`), "score" (double, as `score_samples`) and "level" (double, as
-        `level`). ``level <= mass`` exactly where the label is +1. The names of the columns are in its metadata, as JSON
-        under "feature_names".
+        Graph with the input "X" of shape (N, n_features), for any N. If `strata` was passed to `fit`, it has a second
+        input "strata" of shape (N,): the labels of the rows as text. A whole number has no decimals, and text has no
+        white space around it, so 1.0 is "1". Any text that the fit has not seen stands for a new stratum.
+        The graph has three outputs of shape (N,): "label" (int64, as `predict`), "score" (double, as `score_samples`)
+        and "level" (double, as `level`). ``level <= mass`` exactly where the label is +1. The metadata of the graph
+        contain the names of the columns, as JSON under "feature_names".
 
     Notes
     -----
@@ -59,7 +61,7 @@ def to_onnx(model: Any, *, dtype: DTypeLike = np.float64) -> ModelProto:
     --------
     >>> from onnxruntime import InferenceSession
     >>> from mvset import MinimumVolumeSet, to_onnx
-    >>> from mvset.datasets import two_moons
+    >>> from mvset.paper.datasets import two_moons
     >>> X = two_moons(300, random_state=0)
     >>> model = MinimumVolumeSet(sigma=0.3, random_state=0).fit(X)
     >>> session = InferenceSession(to_onnx(model).SerializeToString())
@@ -68,14 +70,13 @@ def to_onnx(model: Any, *, dtype: DTypeLike = np.float64) -> ModelProto:
     True
     """
     try:
-        import skl2onnx  # noqa: F401
         from onnx import TensorProto, checker, helper
     except ImportError:
         raise ImportError("ONNX export needs more packages: pip install 'mvset[onnx]'") from None
 
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise ValueError(f"dtype must be numpy.float32 or numpy.float64; got {dtype!r}.")
-    fitted = ModelParts.of_minimum_volume_set(model)
+    fitted = FittedModel.of_minimum_volume_set(model)
     sets, names, graph = fitted.sets, fitted.feature_names, _Graph()
     if fitted.category_values:
         raise TypeError(
@@ -83,12 +84,14 @@ def to_onnx(model: Any, *, dtype: DTypeLike = np.float64) -> ModelProto:
             "without them, or to numbers that stand for them."
         )
     x = graph.add("Cast", "X", to=TensorProto.DOUBLE)
-    if fitted.before is not None:
-        x = graph.append(_scaling(fitted.before, len(names)), x)
+    for _, step in [] if fitted.before is None else fitted.before.steps:
+        x = _scaled(graph, x, step)
+    if fitted.imputes:
+        raise TypeError("ONNX export takes no missing values, and the model imputes them. Fit without imputation.")
     _judge(graph, x, sets)
     inputs = [helper.make_tensor_value_info("X", helper.np_dtype_to_tensor_dtype(np.dtype(dtype)), ["N", len(names)])]
-    if sets.groups:
-        inputs.append(helper.make_tensor_value_info("by", TensorProto.STRING, ["N"]))
+    if sets.strata:
+        inputs.append(helper.make_tensor_value_info("strata", TensorProto.STRING, ["N"]))
     types = {"label": TensorProto.INT64, "score": TensorProto.DOUBLE, "level": TensorProto.DOUBLE}
     answers = [helper.make_tensor_value_info(name, kind, ["N"]) for name, kind in types.items()]
     onnx_model = helper.make_model(
@@ -122,25 +125,15 @@ class _Graph:
         self.nodes.append(helper.make_node(operation, names, [output], **attributes))
         return output
 
-    def append(self, model: ModelProto, x: str) -> str:
-        """Add the whole graph of another model, with one input and one output; its output's name."""
-        from onnx import compose
-
-        other = compose.add_prefix(model, "scaled_").graph
-        self.add("Identity", x, output=other.input[0].name)
-        self.nodes += other.node
-        self.constants += other.initializer
-        return str(other.output[0].name)
-
 
 def _judge(graph: _Graph, x: str, sets: FittedSets) -> None:
     """Add score, label and level of rows that earlier steps have scaled."""
     columns = np.array([1], dtype=np.int64)  # the axis
-    scores = _scores(graph, x, sets.score)
+    scores = _scores(graph, x, cast(Score, sets.function))
     if len(sets.constants.columns):
         scores = _below_if_changed(graph, x, scores, sets)
     graph.add("Squeeze", scores, columns, output="score")
-    everything = [*(sets.groups.calibrations if sets.groups else []), sets.calibration]
+    everything = [*(sets.strata.calibrations if sets.strata else []), sets.calibration]
     # One row per group, and one for the whole; ranks that a group does not have are never reached.
     kept = [each.offsets[_kept_ranks(each, sets.mass)] for each in everything]
     n_ranks = max(len(each) for each in kept)
@@ -152,26 +145,26 @@ def _judge(graph: _Graph, x: str, sets: FittedSets) -> None:
         ]
     )
     chosen: Any = np.array([each.offset(sets.mass) for each in everything])
-    if sets.groups:
+    if sets.strata:
         group = graph.add(
             "LabelEncoder",
-            "by",
+            "strata",
             domain="ai.onnx.ml",
-            keys_strings=sets.groups.labels,
-            values_int64s=list(range(len(sets.groups.labels))),
-            default_int64=len(sets.groups.labels),
+            keys_strings=sets.strata.labels,
+            values_int64s=list(range(len(sets.strata.labels))),
+            default_int64=len(sets.strata.labels),
         )
         chosen, offsets = graph.add("Gather", chosen, group), graph.add("Gather", offsets, group)
     graph.add("Where", graph.add("GreaterOrEqual", "score", chosen), np.int64(1), np.int64(-1), output="label")
     # Levels by the number of offsets reached, not missed: NaN reaches none, and has level 1.
     reached = graph.add("Where", graph.add("GreaterOrEqual", scores, offsets), np.int64(1), np.int64(0))
     reached = graph.add("ReduceSum", reached, columns, keepdims=0)
-    if sets.groups:
+    if sets.strata:
         reached = graph.add("Add", reached, graph.add("Mul", group, np.int64(n_ranks + 1)))
     graph.add("Gather", levels.ravel(), reached, output="level")
 
 
-def _kept_ranks(calibration: Calibration, mass: float) -> NDArray[np.intp]:
+def _kept_ranks(calibration: Calibration, mass: float) -> Indices:
     """Ranks whose offsets are part of the graph, which compares every row with each of them: the last, and some others.
 
     Levels are rounded up to the next of these. Labels are exact: the rank of the mass is among them.
@@ -182,15 +175,15 @@ def _kept_ranks(calibration: Calibration, mass: float) -> NDArray[np.intp]:
     return np.unique(np.concatenate([np.linspace(0, n_ranks - 1, _N_RANKS).astype(np.intp), last, [own]]))
 
 
-def _scores(graph: _Graph, x: str, function: Any) -> str:
-    """Scores of rows, a matrix of one column; with several metrics the sum over them."""
-    if isinstance(function, MetricExpansion):
-        x = graph.add("Sub", x, function.origin)
-        parts = [
-            _scores(graph, _mapped(graph, x, metric), part)
-            for metric, part in zip(function.metrics, function.parts, strict=True)
-        ]
-        return graph.add("Sum", *parts)
+def _scores(graph: _Graph, x: str, score: Score) -> str:
+    """Scores of rows, a matrix of one column; with several scalings the sum over them."""
+    centred = graph.add("Sub", x, score.origin) if score.scalings else x
+    parts = [_values(graph, centred if each is None else _mapped(graph, centred, each), f) for each, f in score.parts]
+    return graph.add("Sum", *parts)
+
+
+def _values(graph: _Graph, x: str, function: KernelExpansion) -> str:
+    """Values of one kernel expansion at rows."""
     centres = scaled_columns(function.centres, function.origin, function.sigma)
     x = graph.add("Div", graph.add("Sub", x, function.origin), function.sigma * np.sqrt(2.0))
     x = graph.add("Clip", x, -1e150, 1e150)  # as scaled_columns; else onnxruntime merges Div and MatMul, in float32
@@ -202,10 +195,10 @@ def _scores(graph: _Graph, x: str, function: Any) -> str:
     return graph.add("MatMul", kernels, function.weights[:, np.newaxis])
 
 
-def _mapped(graph: _Graph, x: str, metric: Metric) -> str:
-    """Rows in a metric."""
-    x = graph.add("Clip", graph.add("Div", x, metric.scales), -LARGEST, LARGEST)
-    return graph.add("MatMul", x, metric.mixing) if len(metric.mixing) else x
+def _mapped(graph: _Graph, x: str, scaling: Scaling) -> str:
+    """Rows in a scaling."""
+    x = graph.add("Clip", graph.add("Div", x, scaling.scales), -LARGEST, LARGEST)
+    return graph.add("MatMul", x, scaling.mixing) if len(scaling.mixing) else x
 
 
 def _below_if_changed(graph: _Graph, x: str, scores: str, sets: FittedSets) -> str:
@@ -217,17 +210,15 @@ def _below_if_changed(graph: _Graph, x: str, scores: str, sets: FittedSets) -> s
     return graph.add("Where", graph.add("Greater", excess, 0.0), sets.calibration.below_all, scores)
 
 
-def _scaling(before: Pipeline, n_columns: int) -> ModelProto:
-    """The steps before the nested sets, in double precision."""
-    import skl2onnx
-    from skl2onnx.common.data_types import DoubleTensorType
-
-    for _, step in before.steps:
-        if type(step) not in _SCALERS or getattr(step, "clip", False):
-            raise TypeError(
-                f"ONNX export does not know this {type(step).__name__}. Before the set it takes StandardScaler, "
-                "RobustScaler, MaxAbsScaler and MinMaxScaler, the last two with clip=False, and 'passthrough'."
-            )
-    types = [("X", DoubleTensorType([None, n_columns]))]
-    converted: ModelProto = skl2onnx.to_onnx(before, initial_types=types, target_opset=_OPSET)
-    return converted
+def _scaled(graph: _Graph, x: str, step: Any) -> str:
+    """Rows after a step that scales them, by the operations of scikit-learn."""
+    if type(step) not in _SCALERS or getattr(step, "clip", False):
+        raise TypeError(
+            f"ONNX export does not know this {type(step).__name__}. Before the set it takes StandardScaler, "
+            "RobustScaler, MaxAbsScaler and MinMaxScaler, the last two with clip=False, and 'passthrough'."
+        )
+    if isinstance(step, MinMaxScaler):
+        return graph.add("Add", graph.add("Mul", x, step.scale_), step.min_)
+    if getattr(step, "with_mean", False) or getattr(step, "with_centering", False):
+        x = graph.add("Sub", x, step.mean_ if isinstance(step, StandardScaler) else step.center_)
+    return x if step.scale_ is None else graph.add("Div", x, step.scale_)

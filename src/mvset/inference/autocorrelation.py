@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from mvset.values import Array
 
 _MIN_ROWS = 20  # to tell an autocorrelation time
 _WINDOW = 5.0  # times the autocorrelation time: lags that are summed (A. Sokal, "Monte Carlo Methods", 1997)

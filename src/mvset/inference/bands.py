@@ -18,10 +18,12 @@ from scipy.optimize import brentq
 from scipy.special import betaincinv, gammaln, xlogy
 from scipy.stats import kstwo
 
+from mvset.values import Array
+
 _MAX_EXACT = 10_000  # rows; the recursion then takes two seconds, and Kolmogorov's bounds are ± 0.014
 
 
-def order_statistic_bounds(n_rows: int, confidence: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def order_statistic_bounds(n_rows: int, confidence: float) -> tuple[Array, Array]:
     """Simultaneous lower and upper bounds for all order statistics of `n_rows` uniform variables."""
     if n_rows > _MAX_EXACT:
         expected = np.arange(1.0, n_rows + 1.0) / n_rows
@@ -30,7 +32,7 @@ def order_statistic_bounds(n_rows: int, confidence: float) -> tuple[NDArray[np.f
     return _pointwise_bounds(n_rows, _pointwise_error_rate(n_rows, confidence))
 
 
-def _pointwise_bounds(n_rows: int, error_rate: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _pointwise_bounds(n_rows: int, error_rate: float) -> tuple[Array, Array]:
     """Bounds of which each fails with probability `error_rate`."""
     rank = np.arange(1.0, n_rows + 1.0)
     lower, upper = (betaincinv(rank, n_rows + 1.0 - rank, p) for p in (0.5 * error_rate, 1.0 - 0.5 * error_rate))
@@ -52,7 +54,7 @@ def _pointwise_error_rate(n_rows: int, confidence: float) -> float:
     return float(np.exp(brentq(excess_confidence, low, high, xtol=1e-4)))
 
 
-def staying_probability(lower: NDArray[np.float64], upper: NDArray[np.float64]) -> float:
+def staying_probability(lower: Array, upper: Array) -> float:
     r"""Probability that all uniform order statistics lie between ascending bounds.
 
     The number N(t) of variables up to t is a Poisson process conditioned on N(1) = m. At each bound, N must be at least
@@ -72,7 +74,7 @@ def staying_probability(lower: NDArray[np.float64], upper: NDArray[np.float64]) 
     return float(weights @ ending / _poisson(np.array([m]), m)[0])
 
 
-def _poisson_step(weights: NDArray[np.float64], mean: float, length: int) -> NDArray[np.float64]:
+def _poisson_step(weights: Array, mean: float, length: int) -> Array:
     """Distribution of a count after adding a Poisson variable, truncated to the first `length` values."""
     if mean <= 0.0:
         return weights[:length]
@@ -80,6 +82,6 @@ def _poisson_step(weights: NDArray[np.float64], mean: float, length: int) -> NDA
     return np.convolve(weights, _poisson(np.arange(min(length, likely)), mean))[:length]
 
 
-def _poisson(counts: NDArray[np.int_], mean: float) -> NDArray[np.float64]:
+def _poisson(counts: NDArray[np.int_], mean: float) -> Array:
     """Poisson probabilities of the counts."""
     return np.asarray(np.exp(xlogy(counts, mean) - mean - gammaln(counts + 1.0)))

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import hypergeom, kstwo
 
-from mvset.inference.intervals import binomial_interval
-from mvset.inference.results import DriftReport
-
-Array = NDArray[np.float64]
+from mvset.inference.p_values import binomial_interval
+from mvset.inference.results import DriftResult
+from mvset.values import Array, Indices
 
 _EXACT = 10_000  # rows up to which the distribution of the Kolmogorov-Smirnov distance is computed exactly
 
@@ -47,11 +45,11 @@ class ScoreCells:
     def __len__(self) -> int:
         return 2 * len(self.steps) + 1
 
-    def of(self, scores: Array) -> NDArray[np.intp]:
+    def of(self, scores: Array) -> Indices:
         """Index of the cell of each score: below the first step, on it, between it and the second, and so on."""
         return np.searchsorted(self.steps, scores, "left") + np.searchsorted(self.steps, scores, "right")
 
-    def count(self, scores: Array, counts: Array | None = None) -> NDArray[np.intp]:
+    def count(self, scores: Array, counts: Array | None = None) -> Indices:
         """Number of scores in each cell, each counted as often as given."""
         return np.bincount(self.of(scores), counts, minlength=len(self)).astype(np.intp)
 
@@ -109,15 +107,15 @@ class DriftCounter:
         self._outside += int(np.sum(scores < self._offset))
 
     @property
-    def counts(self) -> tuple[NDArray[np.intp], int]:
+    def counts(self) -> tuple[Indices, int]:
         """What was counted: rows per cell, and rows outside."""
         return self._now, self._outside
 
-    def add_counts(self, counts: tuple[NDArray[np.intp], int]) -> None:
+    def add_counts(self, counts: tuple[Indices, int]) -> None:
         """Count what another counter of the same kind has counted."""
         self._now, self._outside = self._now + counts[0], self._outside + counts[1]
 
-    def report(self) -> DriftReport:
+    def report(self) -> DriftResult:
         """Both tests, on all rows counted."""
         n, m, outside = int(self._now.sum()), int(self._before.sum()), self._outside
         share_before, share_now = self._inside_before / m, outside / n
@@ -127,7 +125,7 @@ class DriftCounter:
             round(share_now * n_effective), round(n_effective), round(share_before * m_effective), round(m_effective)
         )
         distribution_p = distribution_p_value(self._now, self._before, self._distribution_sizes)
-        return DriftReport(
+        return DriftResult(
             drifted=min(share_p, distribution_p) <= 0.5 * self._false_alarm_rate,
             n_rows=n,
             n_outside=outside,
@@ -155,7 +153,7 @@ def share_p_value(outside: int, n: int, inside_before: int, m: int) -> float:
     return min(1.0, 2.0 * min(too_many, too_few))
 
 
-def distribution_p_value(now: NDArray[np.intp], before: NDArray[np.intp], sizes: EffectiveSizes | None = None) -> float:
+def distribution_p_value(now: Indices, before: Indices, sizes: EffectiveSizes | None = None) -> float:
     """P-value of the two-sample Kolmogorov-Smirnov test, from the counts of both samples per cell.
 
     Exact for independent rows, up to ten thousand; asymptotic for effective sizes. scipy's ``ks_2samp`` wants the

@@ -25,12 +25,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
 from mvset.inference.autocorrelation import autocorrelation_time
-
-Array = NDArray[np.float64]
+from mvset.values import Array, Indices
 
 _ANY = 0.5  # Jeffreys' prior of shares
 _TILTS = (0.03, 0.06, 0.12, 0.25, 0.4, 0.6, 0.8, 1.5, 3.0)  # κ; below one, rows are further out
@@ -66,7 +64,7 @@ class Onset:
 
 
 def find_onset(
-    counts: NDArray[np.intp],
+    counts: Indices,
     expected: Array,
     calibration_rows: float,
     rows_per_independent_row: float = 1.0,

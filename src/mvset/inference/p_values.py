@@ -1,4 +1,4 @@
-r"""Conformal p-values, and the rows to flag by them.
+r"""Conformal p-values, the rows to flag by them, and intervals for shares.
 
 With m calibration scores s_1 … s_m, the p-value of a row of score s is :math:`(1 + \#\{i : s_i \le s\}) / (m + 1)`. If
 the row and the calibration rows are exchangeable, it is at most t with probability t at most, for every t.
@@ -7,12 +7,12 @@ the row and the calibration rows are exchangeable, it is at most t with probabil
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from scipy.special import betaincinv
 from scipy.stats import false_discovery_control
 
 from mvset.inference.results import Detection
-
-Array = NDArray[np.float64]
+from mvset.values import Array
 
 
 def conformal_p_values(at_most: ArrayLike, n_rows: int) -> Array:
@@ -28,3 +28,11 @@ def detect_outliers(p_values: Array, fdr: float) -> Detection:
     """
     flagged = false_discovery_control(p_values, method="bh") <= fdr
     return Detection(flagged, p_values, float(p_values[flagged].max(initial=0.0)), fdr)
+
+
+def binomial_interval(hits: float, n: float, confidence: float) -> tuple[float, float]:
+    """Exact interval of Clopper and Pearson for a share; counts need not be whole, e.g. for effective rows."""
+    error = 0.5 * (1.0 - confidence)
+    low = 0.0 if hits <= 0 else betaincinv(hits, n - hits + 1.0, error)
+    high = 1.0 if hits >= n else betaincinv(hits + 1.0, n - hits, 1.0 - error)
+    return float(low), float(high)

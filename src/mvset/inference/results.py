@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from mvset.values import ArrayValue
+from mvset.values import Array, ArrayValue, Flags
 from mvset.wording import counted
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -33,7 +28,7 @@ class MassInterval:
     Examples
     --------
     >>> from mvset import MinimumVolumeSet
-    >>> from mvset.datasets import two_moons
+    >>> from mvset.paper.datasets import two_moons
     >>> interval = MinimumVolumeSet(mass=0.9, random_state=0).fit(two_moons(500, random_state=0)).mass_interval_
     >>> interval.low < 0.9 < interval.high
     True
@@ -86,14 +81,14 @@ class Detection(ArrayValue):
         The false discovery rate controlled.
     """
 
-    flagged: NDArray[np.bool_]
+    flagged: Flags
     p_values: Array
     threshold: float
     fdr: float
 
 
 @dataclass(frozen=True)
-class DriftReport:
+class DriftResult:
     """Whether a batch of rows departs from the rows a model was calibrated on.
 
     Attributes
@@ -120,14 +115,14 @@ class DriftReport:
         Of Fisher's exact test of the number outside against that of the calibration rows.
     distribution_p_value : float
         Of the two-sample Kolmogorov-Smirnov test of the scores, hence of the levels, against the calibration rows'.
-        In "split" mode of the levels above 0.5 only.
+        In "cross" mode of the levels above 0.5 only.
     false_alarm_rate : float
         As asked for.
 
     Examples
     --------
     >>> from mvset import MinimumVolumeSet
-    >>> from mvset.datasets import two_moons
+    >>> from mvset.paper.datasets import two_moons
     >>> model = MinimumVolumeSet(random_state=0).fit(two_moons(500, random_state=0))
     >>> model.check_drift(two_moons(200, random_state=1)).drifted
     False
@@ -146,6 +141,9 @@ class DriftReport:
     share_p_value: float
     distribution_p_value: float
     false_alarm_rate: float
+
+    def __bool__(self) -> bool:
+        return self.drifted
 
     def __str__(self) -> str:
         verdict = "drift" if self.drifted else "no sign of drift"

@@ -8,11 +8,12 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mvset.values import ArrayValue
+from mvset.rows.layout import ColumnLayout
+from mvset.rows.validation import check_extent, checked_rows, column_ranges
+from mvset.values import Array, ArrayValue
 
-Score = Callable[[Any], NDArray[np.float64]]
+Score = Callable[[Any], Array]
 
 _LIBRARIES = ("pandas", "polars", "pyarrow")
 _LARGEST = 1e300  # stands for infinity: KernelDensity gives -inf beyond a kernel of bounded support
@@ -24,19 +25,15 @@ def score_function(scorer: Any) -> Score:
     In this order: ``score_samples``; the negative of ``decision_function`` for PyOD models, whose scores grow with
     abnormality; ``decision_function``; the object itself, if it can be called.
     """
-    if hasattr(scorer, "score_samples"):
-        score, name = scorer.score_samples, "score_samples"
-    elif hasattr(scorer, "decision_function"):
-        sign = -1.0 if is_pyod(scorer) else 1.0
-        score, name = (lambda rows: sign * scorer.decision_function(rows)), "decision_function"
-    elif callable(scorer):
-        score, name = scorer, "the function"
-    else:
+    signs = {"score_samples": 1.0, "decision_function": -1.0 if is_pyod(scorer) else 1.0, "__call__": 1.0}
+    name = next((name for name in signs if hasattr(scorer, name)), None)
+    if name is None:
         raise TypeError(
             f"{scorer!r} gives no scores: pass a fitted detector with score_samples or decision_function (for "
             "LocalOutlierFactor, novelty=True), or a function of rows."
         )
-    return lambda rows: _checked(score(rows), len(rows), f"{name} of {scorer!r}")
+    score, source = getattr(scorer, name), f"{'the function' if name == '__call__' else name} of {scorer!r}"
+    return lambda rows: signs[name] * _checked(score(rows), len(rows), source)
 
 
 def is_pyod(detector: Any) -> bool:
@@ -51,7 +48,7 @@ def is_pyod(detector: Any) -> bool:
     return True
 
 
-def _checked(scores: Any, n_rows: int, source: str) -> NDArray[np.float64]:
+def _checked(scores: Any, n_rows: int, source: str) -> Array:
     array = np.asarray(scores, dtype=np.float64)
     if array.shape != (n_rows,):
         raise ValueError(f"{source} gave an array of shape {array.shape} for {n_rows} rows; one score each is needed.")
@@ -60,12 +57,12 @@ def _checked(scores: Any, n_rows: int, source: str) -> NDArray[np.float64]:
     return np.clip(array, -_LARGEST, _LARGEST)
 
 
-def check_row_by_row(scorer: Any, score: Score, rows: Any, scores: NDArray[np.float64]) -> None:
+def check_row_by_row(scorer: Any, score: Score, rows: Any, scores: Array) -> None:
     """Refuse scores that depend on the rows scored beside: such a score has no level sets."""
     if not np.allclose(score(rows[:2]), scores[:2], rtol=1e-5, atol=1e-8 * np.abs(scores).max()):
         raise ValueError(
-            f"The scores of {scorer!r} change with the rows that are scored together, as those of PyOD's ECOD and "
-            "COPOD do: it has no set to measure. Use a detector that scores each row by itself."
+            f"The scores of {scorer!r} change with the rows that are scored together, as in PyOD's ECOD and COPOD: it "
+            "has no set to measure. Use a detector that scores each row by itself."
         )
 
 
@@ -84,7 +81,7 @@ class InputFormat(ArrayValue):
         if self.library not in ("", *_LIBRARIES):
             raise ValueError(f"{type(self).__name__}.library must be one of {_LIBRARIES}; got {self.library!r}.")
 
-    def __call__(self, points: NDArray[np.float64]) -> Any:
+    def __call__(self, points: Array) -> Any:
         """The points in this format."""
         if not self.library:
             return points
@@ -100,3 +97,29 @@ def input_format(X: Any) -> InputFormat:
     if library == "pyarrow":  # whose `columns` are data
         return InputFormat(library, tuple(X.column_names))
     return InputFormat(library, tuple(X.columns)) if library in _LIBRARIES else InputFormat()
+
+
+@dataclass(frozen=True)
+class ScoredTable:
+    """Rows in which volumes are measured, encoded as `layout` says, and their scores under a detector."""
+
+    rows: Array
+    layout: ColumnLayout
+    scores: Array  # of all rows of the table
+    score: Score  # of points like `rows`
+
+
+def scored_table(scorer: Any, X: Any) -> ScoredTable:
+    """Score rows, and prepare to score points around them; detectors of other libraries take numbers only."""
+    encoding = getattr(scorer, "_encoding", None)
+    if encoding:  # ours, with categories or missing values
+        coded = scorer._rows(X)
+        seen = ~encoding.categories.unseen(coded).any(axis=1)
+        sets = scorer.sets_
+        return ScoredTable(encoding.encoded(coded[seen]), encoding.layout, sets.scores(coded), sets.function.of_encoded)
+    rows = checked_rows(X, ensure_min_samples=2)
+    check_extent(*column_ranges(rows), len(rows))
+    as_input, score_rows = input_format(X), score_function(scorer)
+    scores = score_rows(as_input(rows))
+    check_row_by_row(scorer, score_rows, as_input(rows), scores)
+    return ScoredTable(rows, ColumnLayout(rows.shape[1]), scores, lambda points: score_rows(as_input(points)))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from mvset.metrics.detectors import InputFormat, input_format, is_pyod
-from mvset.validation import check_extent, checked_rows
+from mvset.rows.validation import check_extent, checked_rows, column_ranges
+from mvset.values import Flags
 from mvset.volume.importance import Membership
 from mvset.volume.measure import VolumeEstimate, measure
 from mvset.volume.reliability import warn_if_unreliable
@@ -50,7 +50,7 @@ def symmetric_difference(
     Examples
     --------
     >>> from mvset import MinimumVolumeSet, symmetric_difference
-    >>> from mvset.datasets import paper_mixture
+    >>> from mvset.paper.datasets import paper_mixture
     >>> mixture = paper_mixture(n_features=6)
     >>> X = mixture.sample(500, random_state=0)
     >>> model = MinimumVolumeSet(mass=0.95, random_state=0).fit(X)
@@ -59,7 +59,7 @@ def symmetric_difference(
     True
     """
     rows = checked_rows(X)
-    check_extent(rows)
+    check_extent(*column_ranges(rows), len(rows))
     as_input = input_format(X)
     in_a, in_b = membership(set_a, as_input), membership(set_b, as_input)
     sampler = VolumeSampler(volume, rows, n_points, check_random_state(random_state), INDEPENDENT_DRAWS)
@@ -82,7 +82,7 @@ def membership(described: Any, as_input: InputFormat) -> Membership:
     )
 
 
-def _inside(detector: Any, rows: Any) -> NDArray[np.bool_]:
+def _inside(detector: Any, rows: Any) -> Flags:
     labels = np.asarray(detector.predict(rows))
     inside, outside = (0, 1) if is_pyod(detector) else (1, -1)
     if not np.isin(labels, (inside, outside)).all():
@@ -93,7 +93,7 @@ def _inside(detector: Any, rows: Any) -> NDArray[np.bool_]:
     return np.asarray(labels == inside)
 
 
-def _checked(inside: Any, n_rows: int) -> NDArray[np.bool_]:
+def _checked(inside: Any, n_rows: int) -> Flags:
     array = np.asarray(inside)
     if array.dtype != bool or array.shape != (n_rows,):
         raise ValueError(

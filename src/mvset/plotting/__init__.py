@@ -1,9 +1,4 @@
-"""Plots with matplotlib, as display classes in the style of scikit-learn.
-
-A display stores its numbers; ``from_estimator`` computes them with `summaries`, ``plot`` only draws. Imports
-`summaries`, `metrics` and `estimators`; imported by `report` and `experiments`. matplotlib is imported when a plot is
-drawn.
-"""
+"""Display classes in the style of scikit-learn: ``from_estimator`` computes the numbers, ``plot`` draws them."""
 
 from mvset.plotting.bandwidth import BandwidthDisplay
 from mvset.plotting.level_histogram import LevelHistogramDisplay

@@ -5,15 +5,29 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mvset.plotting import palette
-from mvset.summaries.bandwidths import is_measured
-
-Array = NDArray[np.float64]
+from mvset.plotting.numbers import is_measured
+from mvset.values import Array
 
 BAND_OPACITY = 0.15
-_WIDE = 30.0  # ratio of values from which on a logarithmic axis is used
+_WIDE = 30.0  # larger ratios of values get a logarithmic axis
+_STEPS = (  # round numbers of a decade, from dense to sparse
+    (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0),
+    (1.0, 1.5, 2.0, 3.0, 5.0, 7.0),
+    (1.0, 2.0, 5.0),
+    (1.0, 3.0),
+    (1.0,),
+)
+
+
+class Drawn:
+    """What a display has after ``plot``: its axes and its artists."""
+
+    ax_: Any
+    figure_: Any
+    line_: Any
+    band_: Any
 
 
 def axes_to_draw_on(ax: Any, n_axes: int = 1, legend_width: float = 0.0) -> list[Any]:
@@ -47,14 +61,18 @@ def tidy(ax: Any, *, xlabel: str, ylabel: str, title: str | None = None) -> None
         ax.set_title(title, loc="left", fontsize="medium", color=palette.INK)
 
 
-def round_bandwidths(axis: Any, sigmas: Array) -> None:
-    """Put the ticks of a logarithmic axis at round numbers, more densely if its range is short."""
-    from matplotlib.ticker import LogLocator, NullLocator
-
-    short = len(sigmas) > 0 and sigmas.max() < 10.0 * sigmas.min()
-    axis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0) if short else (1.0, 2.0, 5.0)))
-    axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter("{x:g}")
+def round_ticks(values: Array, at_most: int = 6) -> list[float]:
+    """Round numbers for a logarithmic axis, so few that their labels do not touch."""
+    if not len(values):
+        return []
+    low, high = 0.9 * float(values.min()), 1.1 * float(values.max())
+    decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1.0)
+    for steps in _STEPS:
+        ticks = np.outer(decades, steps).ravel()
+        ticks = ticks[(ticks >= low) & (ticks <= high)]
+        if len(ticks) <= at_most:
+            break
+    return ticks[:: -(-len(ticks) // at_most) or 1].tolist()  # type: ignore[no-any-return]
 
 
 def measured_range(values: Array) -> tuple[float, float]:

@@ -6,29 +6,42 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from mvset.estimators.model_parts import ModelParts
+from mvset.estimators.fitted_model import FittedModel
 from mvset.inference.results import MassBand
 from mvset.plotting import palette
-from mvset.plotting.axes import BAND_OPACITY, axes_to_draw_on, percent, tidy
-from mvset.summaries.bars import bar_edges, bar_heights, chance_heights
+from mvset.plotting.axes import BAND_OPACITY, Drawn, axes_to_draw_on, percent, tidy
+from mvset.plotting.numbers import bar_edges, bar_heights, chance_heights, table_scores
+from mvset.values import Array
 from mvset.wording import counted
 
-Array = NDArray[np.float64]
 Kind = Literal["histogram", "cumulative"]
 
 _UNIFORM: dict[str, Any] = {"color": palette.INK, "linestyle": "--", "linewidth": 1.2, "label": "uniform"}
 
 
-@dataclass(kw_only=True, eq=False)
-class LevelHistogramDisplay:
+@dataclass(eq=False)
+class LevelHistogramDisplay(Drawn):
     """Histogram or cumulative distribution of the levels of rows.
 
     The level of a row is the smallest mass whose set contains it. Levels of new rows from the training distribution are
     uniform: for every mass, a share `mass` of them has a level of at most `mass`.
 
-    Create it with :meth:`from_estimator` or :meth:`from_predictions`, whose parameters are stored as attributes.
+    Create it with :meth:`from_estimator`, or from levels; the parameters are stored as attributes.
+
+    Parameters
+    ----------
+    levels : array-like of shape (n_samples,)
+        Smallest mass whose set contains each row.
+    mass : float, optional
+        Mass of the set; rows with a higher level are outside.
+    band : MassBand, optional
+        Simultaneous bounds for the true masses of all sets.
+    n_calibration : int, optional
+        Number of calibration rows that define the levels. The range of the bars expected by chance then includes the
+        sampling error of the calibration rows; otherwise it only includes the error of the rows drawn.
+    bins : int, default=20
+        Number of bars; `mass` is the edge of one.
 
     Attributes
     ----------
@@ -48,7 +61,7 @@ class LevelHistogramDisplay:
     Examples
     --------
     >>> from mvset import MinimumVolumeSet
-    >>> from mvset.datasets import two_moons
+    >>> from mvset.paper.datasets import two_moons
     >>> from mvset import LevelHistogramDisplay
     >>> model = MinimumVolumeSet(calibration="conformal", random_state=0).fit(two_moons(500, random_state=0))
     >>> drifted = LevelHistogramDisplay.from_estimator(model, two_moons(400, noise=0.3, random_state=1))
@@ -61,13 +74,12 @@ class LevelHistogramDisplay:
     band: MassBand | None = None
     n_calibration: int | None = None
     bins: int = 20
-    bars_: Any = field(init=False, repr=False)
-    chance_: Any = field(init=False, repr=False)
-    line_: Any = field(init=False, repr=False)
-    steps_: Any = field(init=False, repr=False)
-    band_: Any = field(init=False, repr=False)
-    ax_: Any = field(init=False, repr=False)
-    figure_: Any = field(init=False, repr=False)
+    bars_: Any = field(init=False, repr=False, default=None)
+    chance_: Any = field(init=False, repr=False, default=None)
+    steps_: Any = field(init=False, repr=False, default=None)
+
+    def __post_init__(self) -> None:
+        self.levels = np.asarray(self.levels, dtype=np.float64)
 
     @classmethod
     def from_estimator(
@@ -87,8 +99,8 @@ class LevelHistogramDisplay:
         estimator : fitted estimator
             A :class:`MinimumVolumeSet` or another estimator of nested sets, or a Pipeline that ends in one.
         X : array-like of shape (n_samples, n_features)
-            New rows; training rows lie further inside. In "split" mode levels of normal rows are uniform from about 0.5
-            on, and roughly so below; with "pac" they are higher than uniform.
+            New rows; training rows lie further inside. In "cross" mode levels of normal rows are uniform above about
+            0.5, and roughly so below; with "pac" they are higher than uniform.
         bins : int, default=20
             Number of bars.
         kind : {"histogram", "cumulative"}, default="histogram"
@@ -106,7 +118,7 @@ class LevelHistogramDisplay:
         Examples
         --------
         >>> from mvset import MinimumVolumeSet
-        >>> from mvset.datasets import two_moons
+        >>> from mvset.paper.datasets import two_moons
         >>> from mvset import LevelHistogramDisplay
         >>> model = MinimumVolumeSet(calibration="conformal", random_state=0).fit(two_moons(500, random_state=0))
         >>> X_new = two_moons(400, random_state=1)
@@ -114,64 +126,10 @@ class LevelHistogramDisplay:
         >>> bool((display.levels == model.level(X_new)).all())
         True
         """
-        model = ModelParts.of(estimator)
+        model = FittedModel.of(estimator)
         sets, n_calibration = model.sets, model.sets.calibration.n_rows
-        return cls.from_predictions(
-            sets.level(model.scores(X)),
-            mass=sets.mass,
-            band=sets.mass_band(confidence=confidence) if n_calibration else None,
-            n_calibration=n_calibration or None,
-            bins=bins,
-            kind=kind,
-            ax=ax,
-        )
-
-    @classmethod
-    def from_predictions(
-        cls,
-        levels: ArrayLike,
-        *,
-        mass: float | None = None,
-        band: MassBand | None = None,
-        n_calibration: int | None = None,
-        bins: int = 20,
-        kind: Kind = "histogram",
-        ax: Any = None,
-    ) -> LevelHistogramDisplay:
-        """Draw given levels.
-
-        Parameters
-        ----------
-        levels : array-like of shape (n_samples,)
-            Smallest mass whose set contains each row.
-        mass : float, optional
-            Mass of the set; rows with a higher level are outside.
-        band : MassBand, optional
-            Simultaneous bounds for the true masses of all sets.
-        n_calibration : int, optional
-            Number of calibration rows that define the levels. The range of the bars expected by chance then includes
-            the sampling error of the calibration rows; otherwise it only includes that of the rows drawn.
-        bins : int, default=20
-            Number of bars; `mass` is the edge of one.
-        kind : {"histogram", "cumulative"}, default="histogram"
-            The kind of plot; see :meth:`plot`.
-        ax : matplotlib Axes, optional
-            Axes to draw on; a new figure by default.
-
-        Returns
-        -------
-        display : LevelHistogramDisplay
-            The display, drawn.
-
-        Examples
-        --------
-        >>> from mvset import LevelHistogramDisplay
-        >>> display = LevelHistogramDisplay.from_predictions([0.1, 0.3, 0.5, 0.7, 0.9, 1.0], mass=0.8, bins=5)
-        >>> len(display.bars_)
-        5
-        """
-        numbers = np.asarray(levels, dtype=np.float64)
-        return cls(levels=numbers, mass=mass, band=band, n_calibration=n_calibration, bins=bins).plot(ax, kind=kind)
+        band = sets.calibration.mass_band(confidence=confidence) if n_calibration else None
+        return cls(sets.level(table_scores(model, X)), sets.mass, band, n_calibration or None, bins).plot(ax, kind=kind)
 
     def plot(self, ax: Any = None, *, kind: Kind = "histogram") -> LevelHistogramDisplay:
         """Draw the levels.

@@ -7,25 +7,27 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from mvset.estimators.model_parts import ModelParts
-from mvset.metrics.detectors import input_format
-from mvset.plotting.axes import axes_to_draw_on, percent, plain, tidy
-from mvset.plotting.shades import BAND_BORDER, BORDER, LEGEND_WIDTH, draw_borders, draw_legend, draw_rows, draw_shades
-from mvset.summaries.masses import CONTOUR_MASSES, masses_around
-from mvset.summaries.slices import Slice, anchor, column_pairs, slice_through
-from mvset.validation import checked_rows, checked_share
+from mvset.estimators.fitted_model import FittedModel
+from mvset.plotting import palette
+from mvset.plotting.axes import Drawn, axes_to_draw_on, percent, plain, tidy
+from mvset.plotting.numbers import CONTOUR_MASSES, DrawnTable, Slice, masses_around
+from mvset.rows.validation import checked_share
+from mvset.values import Array, Flags
 from mvset.wording import counted
 
-Array = NDArray[np.float64]
+_BORDER: dict[str, Any] = {"colors": palette.HIGHLIGHT, "linewidths": 1.8, "linestyles": "solid"}
+_BAND_BORDER: dict[str, Any] = {"colors": palette.HIGHLIGHT, "linewidths": 0.9, "linestyles": "dashed"}
+_LEGEND_WIDTH = 1.6  # inches
+_MANY = 600  # with more rows, dots are smaller, so that the shades stay visible
 
 
 @dataclass(kw_only=True, eq=False)
-class LevelSetDisplay:
+class LevelSetDisplay(Drawn):
     """Nested sets as filled contours, the border of the fitted set, and the rows; rows outside are crosses.
 
-    Create it with :meth:`from_estimator` or :meth:`from_predictions`. The parameters are stored as attributes.
+    Create it with :meth:`from_estimator`, or from slices; the parameters are stored as attributes.
 
     Parameters
     ----------
@@ -57,7 +59,7 @@ class LevelSetDisplay:
     Examples
     --------
     >>> from mvset import MinimumVolumeSet
-    >>> from mvset.datasets import paper_mixture
+    >>> from mvset.paper.datasets import paper_mixture
     >>> from mvset import LevelSetDisplay
     >>> X = paper_mixture(4).sample(500, random_state=0)
     >>> display = LevelSetDisplay.from_estimator(MinimumVolumeSet(random_state=0).fit(X), X, features=[(0, 1), (2, 3)])
@@ -72,15 +74,13 @@ class LevelSetDisplay:
     offset: float | None = None
     around: Array = field(default_factory=lambda: np.empty(0))
     confidence: float | None = None
-    inside: NDArray[np.bool_] | None = None
+    inside: Flags | None = None
     caption: str | None = None
-    borders_: list[Any] = field(init=False, repr=False)
-    band_borders_: list[Any] = field(init=False, repr=False)
-    inside_: list[Any] = field(init=False, repr=False)
-    outside_: list[Any] = field(init=False, repr=False)
-    ax_: Any = field(init=False, repr=False)
-    axes_: list[Any] = field(init=False, repr=False)
-    figure_: Any = field(init=False, repr=False)
+    axes_: list[Any] = field(init=False, repr=False, default_factory=list)
+    borders_: list[Any] = field(init=False, repr=False, default_factory=list)
+    band_borders_: list[Any] = field(init=False, repr=False, default_factory=list)
+    inside_: list[Any] = field(init=False, repr=False, default_factory=list)
+    outside_: list[Any] = field(init=False, repr=False, default_factory=list)
 
     @classmethod
     def from_estimator(
@@ -92,7 +92,6 @@ class LevelSetDisplay:
         features: Sequence[Any] | None = None,
         at: ArrayLike | None = None,
         confidence: float = 0.95,
-        grid_resolution: int = 200,
         ax: Any = None,
     ) -> LevelSetDisplay:
         """Draw the nested sets of a fitted model.
@@ -105,17 +104,17 @@ class LevelSetDisplay:
         X : array-like of shape (n_samples, n_features)
             Rows to draw.
         masses : array-like of shape (n_masses,), optional
-            Masses of the filled sets; by default those of 0.7, 0.8, 0.9, 0.95 and 0.99 that the model can guarantee.
+            Masses of the filled sets; by default 0.7, 0.8, 0.9, 0.95 and 0.99, as far as the model can
+            guarantee them.
         features : list of pairs of str or int, or of str or int, optional
             Pairs of columns, by name or index, one panel each; or a list of columns, for all of their pairs. By default
-            all pairs of the first three columns.
+            all pairs of the first three columns. Columns with categories cannot be drawn.
         at : array-like of shape (n_features,), optional
-            Values at which the other columns are fixed, e.g. a row of interest. By default their medians or, if these
-            lie outside all sets, as happens between clusters, the row with the highest score.
+            Values at which the other columns are fixed, e.g. a row of interest. By default these are medians and the
+            most frequent categories. If that point lies outside all sets, as happens between clusters, the row with
+            the highest score is used.
         confidence : float, default=0.95
             Confidence of the band around the border.
-        grid_resolution : int, default=200
-            Number of grid values per column.
         ax : matplotlib Axes or array of them, optional
             Axes to draw on, one for each pair; a new figure by default.
 
@@ -127,7 +126,7 @@ class LevelSetDisplay:
         Examples
         --------
         >>> from mvset import MinimumVolumeSet
-        >>> from mvset.datasets import two_moons
+        >>> from mvset.paper.datasets import two_moons
         >>> from mvset import LevelSetDisplay
         >>> X = two_moons(500, random_state=0)
         >>> model = MinimumVolumeSet(random_state=0).fit(X)
@@ -135,99 +134,27 @@ class LevelSetDisplay:
         >>> bool((display.inside == (model.predict(X) == 1)).all())
         True
         """
-        model = ModelParts.of(estimator)
-        sets, names = model.sets, model.feature_names
-        inside = model.scores(X) >= sets.offset()
-        rows = checked_rows(X, ensure_all_finite="allow-nan")
-        as_input = input_format(X if hasattr(X, "dtypes") else rows)  # some steps select columns by name
+        model = FittedModel.of(estimator)
+        sets, table = model.sets, DrawnTable.of(model, X)
         drawn = (
-            sets.guaranteed(CONTOUR_MASSES)
+            sets.calibration.guaranteed(CONTOUR_MASSES)
             if masses is None
-            else np.sort(np.atleast_1d(np.asarray(masses, np.float64)))
+            else np.sort(np.ravel(np.asarray(masses, np.float64)))
         )
         offsets = np.array([sets.offset(float(mass)) for mass in drawn])
-
         around = [sets.offset(mass) for mass in masses_around(sets, checked_share(confidence, "confidence"))]
-
-        def score(points: Array) -> Array:
-            return model.scores(as_input(points))
-
-        pairs = column_pairs(features, names)
-        centre, caption = anchor(score, rows, at, min([*offsets, sets.offset()]))
-        slices = [slice_through(centre, pair, score, rows, names, grid_resolution) for pair in pairs]
+        pairs = table.pairs(features)
+        centre, caption = table.anchor(at, min([*offsets, sets.offset()]))
         return cls(
-            slices=slices,
+            slices=[table.slice_through(centre, pair) for pair in pairs],
             masses=drawn,
             offsets=offsets,
             mass=sets.mass,
             offset=sets.offset(),
             around=np.array(around),
             confidence=confidence,
-            inside=inside,
-            caption=caption if len(names) > 2 else None,
-        ).plot(ax)
-
-    @classmethod
-    def from_predictions(
-        cls,
-        x: ArrayLike,
-        y: ArrayLike,
-        scores: ArrayLike,
-        *,
-        masses: ArrayLike,
-        offsets: ArrayLike,
-        mass: float | None = None,
-        offset: float | None = None,
-        rows: ArrayLike | None = None,
-        inside: ArrayLike | None = None,
-        names: tuple[str, str] = ("x0", "x1"),
-        ax: Any = None,
-    ) -> LevelSetDisplay:
-        """Draw one panel from arrays.
-
-        Parameters
-        ----------
-        x, y : array-like of shape (n_x,), (n_y,)
-            Grid values of the two columns.
-        scores : array-like of shape (n_y, n_x)
-            Scores at the grid points.
-        masses, offsets : array-like of shape (n_masses,)
-            Masses and offsets of the filled sets, smallest set first.
-        mass, offset : float, optional
-            Mass and offset of the set whose border is drawn.
-        rows : array-like of shape (n_samples, 2), optional
-            Rows to draw.
-        inside : array-like of bool of shape (n_samples,), optional
-            Whether each row lies in the set.
-        names : tuple of str, default=("x0", "x1")
-            Names of the columns.
-        ax : matplotlib Axes, optional
-            Axes to draw on; a new figure by default.
-
-        Returns
-        -------
-        display : LevelSetDisplay
-            The display, drawn.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from mvset import LevelSetDisplay
-        >>> x = y = np.linspace(-3.0, 3.0, 50)
-        >>> score = np.exp(-(x**2 + y[:, np.newaxis] ** 2) / 2)
-        >>> display = LevelSetDisplay.from_predictions(x, y, score, masses=[0.8, 0.95], offsets=[0.2, 0.05])
-        >>> display.ax_.get_ylabel()
-        'x1'
-        """
-        projected = np.empty((0, 2)) if rows is None else np.asarray(rows, dtype=np.float64)
-        grids = [np.asarray(values, dtype=np.float64) for values in (x, y, scores)]
-        return cls(
-            slices=[Slice(names, grids[0], grids[1], grids[2], projected)],
-            masses=np.asarray(masses, dtype=np.float64),
-            offsets=np.asarray(offsets, dtype=np.float64),
-            mass=mass,
-            offset=offset,
-            inside=None if inside is None else np.asarray(inside, dtype=np.bool_),
+            inside=table.score(table.rows) >= sets.offset(),
+            caption=caption if len(table.names) > 2 else None,
         ).plot(ax)
 
     def plot(self, ax: Any = None) -> LevelSetDisplay:
@@ -243,24 +170,74 @@ class LevelSetDisplay:
         self : LevelSetDisplay
             The display.
         """
-        self.axes_ = axes_to_draw_on(ax, len(self.slices), LEGEND_WIDTH)
+        self.axes_ = axes_to_draw_on(ax, len(self.slices), _LEGEND_WIDTH)
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
         self.borders_, self.band_borders_, self.inside_, self.outside_ = [], [], [], []
         inside = np.ones(len(self.slices[0].rows), dtype=bool) if self.inside is None else self.inside
         for each, plane in zip(self.axes_, self.slices, strict=True):
-            draw_shades(each, plane, self.offsets)
+            _draw_shades(each, plane, self.offsets)
             border = [] if self.offset is None else [self.offset]
-            self.borders_.append(draw_borders(each, plane, border, **BORDER))
-            self.band_borders_.append(draw_borders(each, plane, self.around, **BAND_BORDER))
-            dots, crosses = draw_rows(each, plane.rows, inside, faint=self.caption is not None)
+            self.borders_.append(_draw_borders(each, plane, border, **_BORDER))
+            self.band_borders_.append(_draw_borders(each, plane, self.around, **_BAND_BORDER))
+            dots, crosses = _draw_rows(each, plane.rows, inside, faint=self.caption is not None)
             self.inside_.append(dots)
             self.outside_.append(crosses)
-            tidy(each, xlabel=plain(plane.names[0]), ylabel=plain(plane.names[1]), title=self.caption)
-        draw_legend(
-            self.axes_[-1],
-            sets=[percent(mass) for mass in self.masses],
-            border=None if self.mass is None else f"border of {percent(self.mass)}",
-            band=f"border, {percent(self.confidence)} band" if self.confidence and len(self.around) else None,
-            outside=f"{(~inside).sum()} of {counted(len(inside), 'row')} outside" if self.inside is not None else None,
-        )
+            title = None if self.caption is None else plain(self.caption)
+            tidy(each, xlabel=plain(plane.names[0]), ylabel=plain(plane.names[1]), title=title)
+        self._draw_legend(inside)
         return self
+
+    def _draw_legend(self, inside: Flags) -> None:
+        """Add a legend of the shades and lines, to the right of the axes."""
+        from matplotlib.lines import Line2D
+        from matplotlib.patches import Patch
+
+        colours = zip(_shades(len(self.masses)), self.masses, strict=True)
+        handles: list[Any] = [Patch(color=shade, label=percent(mass)) for shade, mass in colours]
+        line: dict[str, Any] = {"color": palette.HIGHLIGHT}
+        if self.mass is not None:
+            label = f"border of {percent(self.mass)}"
+            handles.append(Line2D([], [], **line, linewidth=_BORDER["linewidths"], label=label))
+        if self.confidence and len(self.around):
+            label = f"border, {percent(self.confidence)} band"
+            width = _BAND_BORDER["linewidths"]
+            handles.append(Line2D([], [], **line, linewidth=width, linestyle="dashed", label=label))
+        if self.inside is not None:
+            label = f"{(~inside).sum()} of {counted(len(inside), 'row')} outside"
+            handles.append(Line2D([], [], **line, linestyle="", marker="x", label=label))
+        place = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "alignment": "left"}
+        self.axes_[-1].legend(handles=handles, frameon=False, title="mass", **place)
+
+
+def _shades(n_sets: int) -> list[str]:
+    """Colours of nested sets, innermost first."""
+    from matplotlib.colors import LinearSegmentedColormap, to_hex
+
+    between = LinearSegmentedColormap.from_list("sets", palette.SHADES)
+    return [to_hex(between(position)) for position in np.linspace(0.0, 1.0, n_sets)]
+
+
+def _draw_shades(ax: Any, plane: Slice, offsets: Array) -> None:
+    """Fill the sets with the given offsets, smallest set first."""
+    # One call per set, largest set first: offsets may tie, but the levels of a single contourf call must increase.
+    for offset, shade in reversed(list(zip(offsets, _shades(len(offsets)), strict=True))):
+        above = max(np.nanmax(plane.scores), offset) + 1.0
+        ax.contourf(plane.x, plane.y, plane.scores, levels=[offset, above], colors=[shade])
+
+
+def _draw_borders(ax: Any, plane: Slice, offsets: ArrayLike, **lines: Any) -> Any:
+    """Draw the borders of the sets that intersect the slice; None if none does."""
+    drawn = np.unique(offsets)
+    drawn = drawn[(np.nanmin(plane.scores) < drawn) & (drawn < np.nanmax(plane.scores))]
+    return ax.contour(plane.x, plane.y, plane.scores, levels=drawn, **lines) if len(drawn) else None
+
+
+def _draw_rows(ax: Any, rows: Array, inside: Flags, *, faint: bool) -> tuple[Any, Any]:
+    """Draw rows inside as dots, with a white edge visible on dark shades, and rows outside as crosses."""
+    dot: dict[str, Any] = {"color": palette.FAINT, "s": 5} if faint else {"color": palette.INK, "s": 8}
+    cross: dict[str, Any] = {"linewidths": 0.8, "s": 14} if faint else {"linewidths": 1.2, "s": 22}
+    smaller = min(1.0, _MANY / max(len(rows), 1))
+    dot |= {"s": dot["s"] * smaller**0.7, "linewidths": 0.4 * smaller**0.7}
+    dots = ax.scatter(*rows[inside].T, **dot, edgecolors="white")
+    crosses = ax.scatter(*rows[~inside].T, **cross, color=palette.HIGHLIGHT, marker="x")
+    return dots, crosses

@@ -6,27 +6,41 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from mvset.estimators.model_parts import ModelParts
+from mvset.estimators.fitted_model import FittedModel
 from mvset.metrics.detector_curves import mass_volume_curve
 from mvset.plotting import palette
-from mvset.plotting.axes import BAND_OPACITY, axes_to_draw_on, is_wide, measured_range, percent, tidy
-from mvset.summaries.masses import TAIL, fitted_curve, tail_masses
-from mvset.validation import checked_share
-
-Array = NDArray[np.float64]
+from mvset.plotting.axes import BAND_OPACITY, Drawn, axes_to_draw_on, is_wide, measured_range, percent, tidy
+from mvset.plotting.numbers import TAIL, fitted_curve, tail_masses
+from mvset.rows.validation import checked_share
+from mvset.values import Array
 
 # Curves on the same axes differ in colour and line style, for print and for colour-blind readers.
 _COLOURS = (palette.OURS, palette.ONE_CLASS_SVM, palette.PLUG_IN, palette.INK)
 _LINES = ("-", "--", "-.", ":")
 
 
-@dataclass(kw_only=True, eq=False)
-class MassVolumeDisplay:
+@dataclass(eq=False)
+class MassVolumeDisplay(Drawn):
     """Volume of nested sets against their mass, with confidence bands for both.
 
-    Create it with :meth:`from_estimator` or :meth:`from_predictions`, whose parameters are stored as attributes.
+    Create it with :meth:`from_estimator`, or from arrays; the parameters are stored as attributes.
+
+    Parameters
+    ----------
+    masses, volumes : array-like of shape (n_masses,)
+        The curve.
+    lower, upper : array-like of shape (n_masses,), optional
+        Confidence band of the volumes.
+    mass_lower, mass_upper : array-like of shape (n_masses,), optional
+        Confidence band of the true masses; NaN where there are no bounds.
+    confidence : float, optional
+        Confidence of the bands, for the legend.
+    name : str, optional
+        Label in the legend.
+    volume_label : str, default="volume"
+        Label of the vertical axis.
 
     Attributes
     ----------
@@ -45,7 +59,7 @@ class MassVolumeDisplay:
     --------
     >>> from sklearn.ensemble import IsolationForest
     >>> from mvset import MinimumVolumeSet
-    >>> from mvset.datasets import two_moons
+    >>> from mvset.paper.datasets import two_moons
     >>> from mvset import MassVolumeDisplay
     >>> X, X_new = two_moons(500, random_state=0), two_moons(1000, random_state=1)
     >>> ours = MassVolumeDisplay.from_estimator(MinimumVolumeSet(random_state=0).fit(X), X_new, random_state=0)
@@ -64,11 +78,10 @@ class MassVolumeDisplay:
     confidence: float | None = None
     name: str | None = None
     volume_label: str = "volume"
-    line_: Any = field(init=False, repr=False)
-    band_: Any = field(init=False, repr=False)
-    mass_band_: Any = field(init=False, repr=False)
-    ax_: Any = field(init=False, repr=False)
-    figure_: Any = field(init=False, repr=False)
+    mass_band_: Any = field(init=False, repr=False, default=None)
+
+    def __post_init__(self) -> None:
+        self.masses, self.volumes = (np.asarray(each, dtype=np.float64) for each in (self.masses, self.volumes))
 
     @classmethod
     def from_estimator(
@@ -91,11 +104,11 @@ class MassVolumeDisplay:
             A :class:`MinimumVolumeSet` or another estimator of nested sets, or a Pipeline that ends in one; with X, any
             detector supported by :func:`mass_volume_curve`.
         X : array-like of shape (n_samples, n_features), optional
-            Rows to measure masses with, preferably not the training rows. The curve is then that of the score's level
+            Rows to measure masses with, preferably not the training rows. The curve then describes the score's level
             sets which contain given shares of X, in units of X, with a simultaneous band: use it to compare detectors.
-            Without X, the curve is that of the nested sets as fitted, in units of the columns that a Pipeline passes to
+            Without X, the curve describes the nested sets as fitted, in units of the columns that a Pipeline passes to
             its last step. It has the standard errors of the volumes and, if the model provides one, the simultaneous
-            band of the true masses (from 0.5 on in "split" mode).
+            band of the true masses (for masses of at least 0.5 in "cross" mode).
         masses : array-like of shape (n_masses,), optional
             By default 0.80, 0.81 … 0.99; without X, also the fitted mass, and only masses that the model can guarantee.
         confidence : float, default=0.95
@@ -117,7 +130,7 @@ class MassVolumeDisplay:
         Examples
         --------
         >>> from mvset import MinimumVolumeSet
-        >>> from mvset.datasets import two_moons
+        >>> from mvset.paper.datasets import two_moons
         >>> from mvset import MassVolumeDisplay
         >>> model = MinimumVolumeSet(random_state=0).fit(two_moons(500, random_state=0))
         >>> display = MassVolumeDisplay.from_estimator(model, masses=[0.9, 0.95])
@@ -128,7 +141,7 @@ class MassVolumeDisplay:
         last = estimator[-1] if hasattr(estimator, "steps") else estimator
         numbers: dict[str, Any]
         if X is None:
-            model = ModelParts.of(estimator)
+            model = FittedModel.of(estimator)
             asked = tail_masses(model.sets) if masses is None else np.atleast_1d(np.asarray(masses, dtype=np.float64))
             unit = "" if model.before is None else " (of the transformed columns)"
             numbers = {**fitted_curve(model.sets, asked, confidence), "volume_label": f"volume{unit}"}
@@ -137,64 +150,6 @@ class MassVolumeDisplay:
             curve = mass_volume_curve(estimator, X, masses=held, confidence=confidence, random_state=random_state)
             numbers = {key: getattr(curve, key) for key in ("masses", "volumes", "lower", "upper")}
         return cls(**numbers, confidence=confidence, name=name or type(last).__name__).plot(ax, **kwargs)
-
-    @classmethod
-    def from_predictions(
-        cls,
-        masses: ArrayLike,
-        volumes: ArrayLike,
-        *,
-        lower: ArrayLike | None = None,
-        upper: ArrayLike | None = None,
-        mass_lower: ArrayLike | None = None,
-        mass_upper: ArrayLike | None = None,
-        confidence: float | None = None,
-        name: str | None = None,
-        volume_label: str = "volume",
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> MassVolumeDisplay:
-        """Draw a curve from arrays.
-
-        Parameters
-        ----------
-        masses, volumes : array-like of shape (n_masses,)
-            The curve.
-        lower, upper : array-like of shape (n_masses,), optional
-            Confidence band of the volumes.
-        mass_lower, mass_upper : array-like of shape (n_masses,), optional
-            Confidence band of the true masses; NaN where there are no bounds.
-        confidence : float, optional
-            Confidence of the bands, for the legend.
-        name : str, optional
-            Label in the legend.
-        volume_label : str, default="volume"
-            Label of the vertical axis.
-        ax : matplotlib Axes, optional
-            Axes to draw on; a new figure by default.
-        **kwargs : dict
-            Properties of the line, passed to ``Axes.plot``.
-
-        Returns
-        -------
-        display : MassVolumeDisplay
-            The display, drawn.
-
-        Examples
-        --------
-        >>> from mvset import MassVolumeDisplay
-        >>> display = MassVolumeDisplay.from_predictions([0.8, 0.9, 0.95], [2.0, 3.0, 4.0], name="mine")
-        >>> display.line_.get_ydata()
-        array([2., 3., 4.])
-        """
-        bounds = {"lower": lower, "upper": upper, "mass_lower": mass_lower, "mass_upper": mass_upper}
-        given = {
-            "masses": masses,
-            "volumes": volumes,
-            **{key: each for key, each in bounds.items() if each is not None},
-        }
-        numbers: dict[str, Any] = {key: np.asarray(each, dtype=np.float64) for key, each in given.items()}
-        return cls(**numbers, confidence=confidence, name=name, volume_label=volume_label).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> MassVolumeDisplay:
         """Draw the curve and its bands.

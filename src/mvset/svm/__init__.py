@@ -7,14 +7,11 @@ module             what it has                                                  
 ``dual``           the dual and its solution                                        eq. (3)
 ``convergence``    summary of several solves, warning when some did not converge
 ``expansion``      the solution function, a kernel expansion                        after eq. (3)
+``scaling``        the linear map of the columns before distances are taken
+``score``          the mean of solution functions, of rows of a table               Section II-D, Fig. 3
 ``compiled``       the kernels compiled by numba that all of these call
-``array_scores``   the same function of rows on a GPU, by the array API
-``device_score``   rows in host memory, copied to a GPU and scored there
-``scratch``        working memory that each thread keeps between solves
 =================  ==============================================================  ==========================
 
-Everything here takes arrays that have been validated. `calibration`, `bandwidth`, `estimators`, `explanation` and
-`files` may import it. It imports no other package of the library, only modules that depend on none of its steps:
-`parallel`, `values`, `array_namespace`, `device`, `stages` and `exceptions`. So it knows nothing of splits, offsets,
-volumes or estimators.
+Everything here takes arrays that have been validated. It imports `rows` and the modules at the root, and knows nothing
+of splits, offsets, volumes or estimators.
 """

@@ -49,8 +49,10 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     except RuntimeError:  # numba found no folder it may write to
         _advise_on_cache()
         return njit(**options)(function)  # type: ignore[no-any-return]
+    cached = getattr(compiled, "_cache", None)
     for step in ("load_overload", "save_overload"):
-        setattr(compiled._cache, step, _forgiving(getattr(compiled._cache, step)))
+        if hasattr(cached, step):  # private names of numba: without them its own errors remain
+            setattr(cached, step, _forgiving(getattr(cached, step)))
     return compiled  # type: ignore[no-any-return]
 
 
@@ -303,7 +305,7 @@ def expansion(points, centres, weights, out):
 def mean_shift(points, centres, weights, out):
     """out[:, i] = Σ_j w_j centres[j] / Σ_j w_j with w_j = weights[j] k(points[:, i], centres[j]).
 
-    Kernel values are relative to that of the nearest centre, so the mean stays accurate where every k underflows.
+    Kernel values are relative to the value of the nearest centre, so the mean stays accurate where every k underflows.
     """
     d, n = points.shape
     block = np.zeros((d, _BLOCK), points.dtype)

@@ -33,13 +33,11 @@ class SolveReport:
         )
 
 
-def warn_if_unconverged(reports: Sequence[SolveReport], tol: float) -> None:
-    """One warning for all solves that stopped short."""
+def warn_if_unconverged(reports: Sequence[SolveReport], tol: float, *, settable: bool = False) -> None:
+    """Give one warning for all solves that stopped short; if its parameters are `settable`, with advice on them."""
     failures = [status for report in reports for status in report.failures]
     if failures:
         worst = max(report.worst_gap for report in reports)
-        warn(
-            f"{counted(len(failures), 'solve')} did not converge: KKT gap up to {worst:.2g} with tol={tol:.2g}. "
-            f"{failures[0].value}",
-            ConvergenceWarning,
-        )
+        advice = failures[0].value if settable else "Sets may be larger than necessary, but their masses are right."
+        solves = counted(len(failures), "solve")
+        warn(f"{solves} did not converge: KKT gap up to {worst:.2g}, above {tol:.2g}. {advice}", ConvergenceWarning)

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from mvset.parallel import Map
 from mvset.svm.compiled import MAX_BLOCK, add_rows, solve
 from mvset.svm.expansion import kernel_expansion
-from mvset.svm.gram import GaussianGram, lazy_gram
-from mvset.svm.metric import Metric
-from mvset.svm.scratch import scratch
+from mvset.svm.gram import GaussianGram, lazy_gram, scratch
+from mvset.svm.scaling import Scaling
+from mvset.values import Array, Indices
 
 _LEAST_MAX_ITER = 10_000_000  # LIBSVM's cap when the user sets none
 _DENSITY_ROWS = 1000
@@ -35,7 +35,7 @@ class Solver:
 
     nu: float
     tol: float
-    max_iter: int
+    max_iter: int = -1
 
 
 class DualStatus(Enum):
@@ -57,7 +57,7 @@ class Dual:
     """
 
     alpha: NDArray[np.floating]
-    gradient: NDArray[np.float64]
+    gradient: Array
     rho: float
     training_mass: float
     height: float
@@ -66,7 +66,7 @@ class Dual:
     status: DualStatus
 
     @property
-    def coefficients(self) -> NDArray[np.float64]:
+    def coefficients(self) -> Array:
         """γ of the paper's eq. (3): the same solution with sum one."""
         alpha = self.alpha.astype(np.float64)
         return np.asarray(alpha / alpha.sum())
@@ -76,7 +76,7 @@ class Dual:
         return replace(self, alpha=self.alpha.astype(np.float32), gradient=self.gradient[:0])
 
 
-def _border(alpha: NDArray[np.float64], upper: NDArray[np.float64], gradient: NDArray[np.float64]) -> float:
+def _border(alpha: Array, upper: Array, gradient: Array) -> float:
     """K alpha at the free support vectors, or half-way between the rows inside and outside when there are none."""
     free = (alpha > 0) & (alpha < upper)
     if free.any():
@@ -85,21 +85,19 @@ def _border(alpha: NDArray[np.float64], upper: NDArray[np.float64], gradient: ND
     return float(np.mean([side(part) for side, part in ((np.min, inside), (np.max, outside)) if part.size]))
 
 
-def _gradient(gram: GaussianGram, alpha: NDArray[np.floating]) -> NDArray[np.float64]:
+def _gradient(gram: GaussianGram, alpha: NDArray[np.floating]) -> Array:
     support = np.flatnonzero(alpha)
     gradient = np.zeros(len(alpha))
     add_rows(gram.source, support, alpha[support].astype(np.float64), gradient)
     return gradient
 
 
-def _rounded(alpha: NDArray[np.float64]) -> NDArray[np.float64]:
+def _rounded(alpha: Array) -> Array:
     """The values that the solver will use, which works in float32."""
     return alpha.astype(np.float32).astype(np.float64)
 
 
-def _cold_start(
-    gram: GaussianGram, train: NDArray[np.intp], upper: NDArray[np.float64], nu: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _cold_start(gram: GaussianGram, train: Indices, upper: Array, nu: float) -> tuple[Array, Array]:
     """The better of all rows in proportion to their bounds and of the outermost rows alone, each at its bound.
 
     The first is optimal for σ → 0, the second nearly so for wide σ.
@@ -124,10 +122,8 @@ def _cold_start(
 
 def solve_dual(
     gram: GaussianGram,
-    train: NDArray[np.intp],
-    nu: float,
-    tol: float,
-    max_iter: int,
+    train: Indices,
+    solver: Solver,
     start: Dual | None = None,
     bounds: NDArray[np.float32] | None = None,
 ) -> Dual:
@@ -136,27 +132,27 @@ def solve_dual(
     Paper: eq. (3), :math:`\min_\gamma \frac12 \sum_{ij} \gamma_i \gamma_j k(x_i, x_j)` subject to
     :math:`0 \le \gamma_i \le 1/(\nu n)` and :math:`\sum_i \gamma_i = 1`.
 
-    Differences: the scale is LIBSVM's, :math:`\alpha = \nu n \gamma`, so that `tol` means what it means there. Rows
-    may have different upper bounds, as LIBSVM gives them for sample weights: :math:`0 \le \alpha_i \le C_i` and
+    Differences: the scale is LIBSVM's, :math:`\alpha = \nu n \gamma`, so that the tolerance means what it means there.
+    Rows may have different upper bounds, as LIBSVM gives them for sample weights: :math:`0 \le \alpha_i \le C_i` and
     :math:`\sum_i \alpha_i = \nu \sum_i C_i`. Held-out rows have the bound 0, so all splits share one Gram matrix.
 
     `bounds` has the C_i of all rows of the Gram matrix, of which those of `train` must be positive; without it they are
     one. float32 is the precision of the solver: a bound that it rounds differently would never be reached. Their mean
-    should be near one for `tol` to keep its meaning. `start` is the solution of the same split, with the same bounds,
-    at another bandwidth.
+    should be near one for the tolerance to keep its meaning. `start` is the solution of the same split, with the
+    same bounds, at another bandwidth.
     """
     n = gram.columns.shape[1]
     upper = np.zeros(n)
     upper[train] = 1.0 if bounds is None else bounds[train]
     if start is None:
-        alpha, gradient = _cold_start(gram, train, upper, nu)
+        alpha, gradient = _cold_start(gram, train, upper, solver.nu)
     else:
         alpha, gradient = start.alpha.astype(np.float64), _gradient(gram, start.alpha)
-    limit = max(_LEAST_MAX_ITER, 100 * n) if max_iter == -1 else max_iter
+    limit = max(_LEAST_MAX_ITER, 100 * n) if solver.max_iter == -1 else solver.max_iter
     workspace = scratch("block", min(n, _LARGE_BLOCK if n > _LARGE_PROBLEM else _SMALL_BLOCK)).ravel()
-    strict_tol = _STRICTNESS * tol * min(1.0, nu * upper.sum() / _FEW_WEIGHTS)
+    strict_tol = _STRICTNESS * solver.tol * min(1.0, solver.nu * upper.sum() / _FEW_WEIGHTS)
     iterations, gap = solve(gram.source, upper, alpha, gradient, workspace, strict_tol, limit)
-    if not gap >= tol:
+    if not gap >= solver.tol:
         status = DualStatus.CONVERGED
     else:
         status = DualStatus.MAX_ITER if iterations >= limit else DualStatus.PRECISION
@@ -174,58 +170,56 @@ def solve_dual(
 
 def solve_duals(
     gram: GaussianGram,
-    trains: Sequence[NDArray[np.intp]],
+    trains: Sequence[Indices],
     solver: Solver,
     starts: Sequence[Dual | None] | None = None,
     run: Map = map,
 ) -> list[Dual]:
     """One dual for the training rows of each split, all on the same Gram matrix."""
 
-    def solved(train: NDArray[np.intp], start: Dual | None) -> Dual:
-        return solve_dual(gram, train, solver.nu, solver.tol, solver.max_iter, start)
+    def solved(train: Indices, start: Dual | None) -> Dual:
+        return solve_dual(gram, train, solver, start)
 
     return list(run(solved, trains, starts or [None] * len(trains)))
 
 
-def solve_in_metrics(
-    X: NDArray[np.float64],
-    trains: Sequence[NDArray[np.intp]],
-    metrics: Sequence[Metric | None],
+def solve_in_scalings(
+    X: Array,
+    trains: Sequence[Indices],
+    scalings: Sequence[Scaling | None],
     sigma: float,
     solver: Solver,
     starts: Sequence[Dual | None],
     run: Map = map,
-    scored: Sequence[NDArray[np.intp]] | None = None,
+    scored: Sequence[Indices] | None = None,
 ) -> list[Dual]:
-    """One dual for each split, in its own metric if it has one, and on its own Gram matrix.
+    """One dual for each split, in its own scaling if it has one, and on its own Gram matrix.
 
     Where splits train on few of the rows, the gradient is zero but at the rows to be scored, if these are given.
     """
     everywhere = np.arange(len(X))
 
-    def solved(
-        train: NDArray[np.intp], metric: Metric | None, start: Dual | None, scored: NDArray[np.intp] | None
-    ) -> Dual:
-        rows = X if metric is None else metric(X)
+    def solved(train: Indices, scaling: Scaling | None, start: Dual | None, scored: Indices | None) -> Dual:
+        rows = X if scaling is None else scaling(X)
         if 2 * len(train) >= len(X):
-            return solve_dual(lazy_gram(rows, sigma), train, solver.nu, solver.tol, solver.max_iter, start)
+            return solve_dual(lazy_gram(rows, sigma), train, solver, start)
         return _solve_on_few(rows, train, sigma, solver, start, everywhere if scored is None else scored)
 
-    return list(run(solved, trains, metrics, starts, scored or [None] * len(trains)))
+    return list(run(solved, trains, scalings, starts, scored or [None] * len(trains)))
 
 
 def _solve_on_few(
-    X: NDArray[np.float64],
-    train: NDArray[np.intp],
+    X: Array,
+    train: Indices,
     sigma: float,
     solver: Solver,
     start: Dual | None,
-    scored: NDArray[np.intp],
+    scored: Indices,
 ) -> Dual:
     """The same with the Gram matrix of the training rows only: they are few among the rows of X."""
     gram = lazy_gram(np.ascontiguousarray(X[train]), sigma)
     start = None if start is None else replace(start, alpha=start.alpha[train])
-    dual = solve_dual(gram, np.arange(len(train)), solver.nu, solver.tol, solver.max_iter, start)
+    dual = solve_dual(gram, np.arange(len(train)), solver, start)
     alpha = np.zeros(len(X))
     alpha[train] = dual.alpha
     gradient = np.zeros(len(X))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mvset.parallel import Map
 from mvset.svm.compiled import expansion, mean_shift, scaled_columns
-from mvset.values import ArrayValue, checked_array
+from mvset.values import Array, ArrayValue, array_rule
 
 Precision = Literal["double", "single", "mixed"]
 PRECISIONS = ("double", "single", "mixed")
@@ -35,26 +35,15 @@ class KernelExpansion(ArrayValue):
     float64 for points of small values, or everywhere if the centres spread too far for float32.
     """
 
-    centres: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    centres: Array = field(metadata=array_rule(2))
+    weights: Array = field(metadata=array_rule(1, length=lambda self: len(self.centres)))
     sigma: float
-    origin: NDArray[np.float64]
+    origin: Array = field(metadata=array_rule(1, length=lambda self: self.centres.shape[1]))
     precision: Precision = "double"
 
-    def __post_init__(self) -> None:
-        """Check the parts: the compiled kernels do not, and a file may hold anything."""
-        owner = type(self).__name__
-        centres = checked_array(owner, "centres", self.centres, 2)
-        object.__setattr__(self, "centres", centres)
-        object.__setattr__(self, "weights", checked_array(owner, "weights", self.weights, 1, length=len(centres)))
-        object.__setattr__(self, "origin", checked_array(owner, "origin", self.origin, 1, length=centres.shape[1]))
-        check_bandwidth(owner, self.sigma)
-        if not len(centres):
-            raise ValueError(f"{owner} needs at least one centre.")
-        if (self.weights < 0).any():
-            raise ValueError(f"{owner}.weights must not be negative.")
-        if self.precision not in PRECISIONS:
-            raise ValueError(f"{owner}.precision must be one of {PRECISIONS}; got {self.precision!r}.")
+    def _check(self) -> None:
+        check_kernel(self)
+        self._require(len(self.centres), " needs at least one centre.")
 
     @property
     def dtype(self) -> Any:
@@ -66,12 +55,7 @@ class KernelExpansion(ArrayValue):
         """Number of columns of rows."""
         return int(self.centres.shape[1])
 
-    @property
-    def units(self) -> NDArray[np.float64]:
-        """Unit of distance along each column: its own."""
-        return np.ones(self.centres.shape[1])
-
-    def __call__(self, X: NDArray[np.float64], run: Map = map) -> NDArray[np.float64]:
+    def __call__(self, X: Array, run: Map = map) -> Array:
         """Values at the rows of X; no row's value depends on the others or on how many threads `run` uses."""
         if self.precision != "mixed":
             return np.concatenate([np.empty(0), *self._by_chunk(expansion, X, run, ())])
@@ -83,13 +67,13 @@ class KernelExpansion(ArrayValue):
         values[small] = double(X[small], run)
         return values
 
-    def mean_shift(self, X: NDArray[np.float64], run: Map = map) -> NDArray[np.float64]:
+    def mean_shift(self, X: Array, run: Map = map) -> Array:
         """For each row of X the mean of the centres, each with its weight times its kernel there."""
         means = np.hstack([np.empty((X.shape[1], 0)), *self._by_chunk(mean_shift, X, run, (X.shape[1],))]).T
         return np.asarray(self.origin + np.sqrt(2.0) * self.sigma * means)
 
     def _by_chunk(
-        self, kernel: Callable[..., None], X: NDArray[np.float64], run: Map, shape: tuple[int, ...]
+        self, kernel: Callable[..., None], X: Array, run: Map, shape: tuple[int, ...]
     ) -> Iterable[NDArray[Any]]:
         """What a kernel fills, an array of `shape` for each point, for one chunk of rows after the other."""
         dtype = self.dtype
@@ -111,21 +95,27 @@ def fits_single(function: KernelExpansion, share: float = 1.0) -> bool:
     return bool(np.abs(function.centres - function.origin).max() <= share * _EXTENT * function.sigma)
 
 
-def check_bandwidth(owner: str, sigma: Any) -> None:
-    """Refuse what is not a bandwidth, as a part of an owner."""
-    if not isinstance(sigma, Real) or not 0.0 < float(sigma) < np.inf:
-        raise ValueError(f"{owner}.sigma must be positive and finite; got {sigma!r}.")
+def is_bandwidth(sigma: Any) -> bool:
+    """Whether a value is positive and finite."""
+    return isinstance(sigma, Real) and 0.0 < float(sigma) < np.inf
+
+
+def check_kernel(value: Any) -> None:
+    """Refuse a value whose bandwidth, weights or precision are none."""
+    value._require(is_bandwidth(value.sigma), f".sigma must be positive; got {value.sigma!r}.")
+    value._require((value.weights >= 0).all(), ".weights must not be negative.")
+    value._require(value.precision in PRECISIONS, f".precision must be one of {PRECISIONS}; got {value.precision!r}.")
 
 
 def kernel_expansion(
-    X: NDArray[np.float64], coefficients: NDArray[np.float64], sigma: float, *, precision: Precision = "double"
+    X: Array, coefficients: Array, sigma: float, *, precision: Precision = "double"
 ) -> KernelExpansion:
     """Expansion over the rows of X with non-zero coefficients."""
     centres, weights = distinct_centres(X, coefficients[np.newaxis])
     return KernelExpansion(centres, weights[0], float(sigma), X.mean(axis=0), precision)
 
 
-def distinct_centres(X: NDArray[np.float64], coefficients: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
+def distinct_centres(X: Array, coefficients: Array) -> tuple[NDArray[Any], NDArray[Any]]:
     """Rows of X with a non-zero coefficient in any function (rows), each once; and their coefficients."""
     support = np.flatnonzero(coefficients.any(axis=0))
     centres, weights = X[support], np.ascontiguousarray(coefficients[:, support])

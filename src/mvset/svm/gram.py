@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from dataclasses import dataclass
 
@@ -10,10 +11,14 @@ from numpy.typing import NDArray
 
 from mvset.parallel import Map
 from mvset.svm.compiled import fill_gram, scaled_columns
-from mvset.svm.scratch import KEPT_BYTES, scratch
+from mvset.values import Array, Flags
 
 MAX_GRAM_BYTES = 2**30  # 16 384 rows; with more, kernel rows are computed when the solver asks for them
 _CHUNK_ENTRIES = 2**19  # kernel values per task: about 0.2 ms
+# Each thread keeps its working memory between solves: the first write to a new page of 4 KiB costs a page fault, which
+# for small problems is more than the arithmetic.
+KEPT_BYTES = 2**24  # at most this much per thread and purpose; larger requests are not kept
+_thread = threading.local()
 
 
 @dataclass(frozen=True)
@@ -26,7 +31,7 @@ class GaussianGram:
 
     columns: NDArray[np.float32]
     values: NDArray[np.float32]
-    known: NDArray[np.bool_]
+    known: Flags
 
     @property
     def passing(self) -> GaussianGram:
@@ -39,7 +44,7 @@ class GaussianGram:
         return self if keep else GaussianGram(self.columns, self.values[:0, :0], self.known[:0])
 
     @property
-    def source(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_]]:
+    def source(self) -> tuple[NDArray[np.float32], NDArray[np.float32], Flags]:
         """The matrix in the form that the compiled solver takes."""
         return self.columns, self.values, self.known
 
@@ -48,12 +53,12 @@ def _kept_rows(n: int) -> int:
     return n if 4 * n * n <= MAX_GRAM_BYTES else 0
 
 
-def _unknown_gram(X: NDArray[np.float64], sigma: float, values: NDArray[np.float32]) -> GaussianGram:
+def _unknown_gram(X: Array, sigma: float, values: NDArray[np.float32]) -> GaussianGram:
     columns = scaled_columns(X, X.mean(axis=0), sigma, np.float32)
     return GaussianGram(columns, values, np.zeros(len(values), np.bool_))
 
 
-def lazy_gram(X: NDArray[np.float64], sigma: float) -> GaussianGram:
+def lazy_gram(X: Array, sigma: float) -> GaussianGram:
     """Gram matrix for one solve, whose rows are computed when first needed.
 
     It is valid until the same thread calls this function again, which reuses the memory.
@@ -61,9 +66,7 @@ def lazy_gram(X: NDArray[np.float64], sigma: float) -> GaussianGram:
     return _unknown_gram(X, sigma, scratch("gram", _kept_rows(len(X))))
 
 
-def gaussian_gram(
-    X: NDArray[np.float64], sigma: float, run: Map = map, recycle: GaussianGram | None = None
-) -> GaussianGram:
+def gaussian_gram(X: Array, sigma: float, run: Map = map, recycle: GaussianGram | None = None) -> GaussianGram:
     """Gram matrix with all its rows, which solves on several threads may share.
 
     It takes over the memory of `recycle`, a matrix of as many rows that is no longer needed.
@@ -75,3 +78,14 @@ def gaussian_gram(
     deque(run(lambda start: fill_gram(gram.columns, start, min(start + chunk, n), gram.values), starts), maxlen=0)
     gram.known[:] = True
     return gram
+
+
+def scratch(purpose: str, n: int) -> NDArray[np.float32]:
+    """An uninitialised (n, n) matrix, valid until this thread asks again for the same purpose."""
+    if 4 * n * n > KEPT_BYTES:
+        return np.empty((n, n), np.float32)
+    kept: NDArray[np.float32] | None = getattr(_thread, purpose, None)
+    if kept is None or kept.size < n * n:
+        kept = np.empty(n * n, np.float32)
+        setattr(_thread, purpose, kept)
+    return kept[: n * n].reshape(n, n)

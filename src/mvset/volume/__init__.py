@@ -8,6 +8,5 @@ A volume sample is a set of weighted points; the volume of any set is the sum of
 - `sampler`: the choice between the two, and the number of points;
 - `reliability`: the warning about volumes that rest on too few points.
 
-`bandwidth`, `calibration`, `metrics`, `datasets` and `estimators` may import this package. It imports nothing of mvset
-but the leaf modules `exceptions` and `values`.
+It imports `rows` and the modules at the root, and knows nothing of scores or estimators.
 """

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import qmc
 
+from mvset.values import Array
 from mvset.volume.cells import CellSampler, with_cells
 from mvset.volume.measure import VolumeSample
 
@@ -14,7 +14,7 @@ _REPLICATES = 4  # at least: fewer give no usable standard error, more would be 
 
 
 def draw_box_sample(
-    X: NDArray[np.float64], n_points: int, rng: np.random.RandomState, cells: CellSampler | None = None
+    X: Array, n_points: int, rng: np.random.RandomState, cells: CellSampler | None = None
 ) -> VolumeSample:
     """Draw at least `n_points` uniform points in the box around the rows; `cells` draws their categories, if any.
 

@@ -10,12 +10,10 @@ from __future__ import annotations
 from functools import reduce
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from mvset.column_layout import ColumnLayout
-
-Array = NDArray[np.float64]
+from mvset.rows.layout import ColumnLayout
+from mvset.values import Array, Indices
 
 _NEIGHBOURS = 8  # rows near a point whose cells it may get
 _REFERENCE_ROWS = 1000
@@ -58,14 +56,14 @@ class CellSampler:
         codes = np.where((way < _NEAR + _SEEN)[:, np.newaxis], codes, independent)
         return self._blocks(codes), np.log(self._probability(codes, near_cells))
 
-    def _probability(self, codes: NDArray[np.intp], near_cells: NDArray[np.intp]) -> Array:
+    def _probability(self, codes: Indices, near_cells: Indices) -> Array:
         cells = self._numbers(codes)
         near = (near_cells == cells[:, np.newaxis]).mean(axis=1)
         seen = np.where(cells >= 0, 1.0 / len(self._cells), 0.0)
         each = (marginal[column] for marginal, column in zip(self._marginals, codes.T, strict=True))
         return np.asarray(_NEAR * near + _SEEN * seen + (1.0 - _NEAR - _SEEN) * reduce(np.multiply, each))
 
-    def _numbers(self, codes: NDArray[np.intp]) -> NDArray[np.intp]:
+    def _numbers(self, codes: Indices) -> Indices:
         """Numbers of cells of the rows; -1 for other cells."""
         joined, inverse = np.unique(np.vstack([self._cells, codes]), axis=0, return_inverse=True)
         number = np.full(len(joined), -1, dtype=np.intp)
@@ -73,10 +71,10 @@ class CellSampler:
         number[inverse[: len(self._cells)]] = np.arange(len(self._cells))
         return number[inverse[len(self._cells) :]]
 
-    def _codes(self, X: Array) -> NDArray[np.intp]:
+    def _codes(self, X: Array) -> Indices:
         return np.column_stack([X[:, block].argmax(axis=1) for block in self._layout.blocks])
 
-    def _blocks(self, codes: NDArray[np.intp]) -> Array:
+    def _blocks(self, codes: Indices) -> Array:
         return np.hstack([np.eye(size)[column] for size, column in zip(self._layout.sizes, codes.T, strict=True)])
 
 

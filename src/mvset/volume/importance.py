@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from mvset.values import Array, Flags
 from mvset.volume.cells import CellSampler, with_cells
 from mvset.volume.measure import VolumeSample
 from mvset.volume.proposal import N_SCALES, Proposal, geometric_scales, shrunk_covariance
 from mvset.volume.shapes import Balls, Box, Ellipsoid, Shape
 
-Array = NDArray[np.float64]
-Membership = Callable[[Array], NDArray[np.bool_]]
+Membership = Callable[[Array], Flags]
 
 # The first proposal, from the rows.
 _MAX_ROWS = 10_000  # a larger table is subsampled
@@ -96,7 +95,7 @@ class ImportanceSampler:
             proposal = proposal.refitted(points, [coverages[k] for k in kept], target_weights)
         self._proposal = proposal
 
-    def _in_domain(self, points: Array) -> NDArray[np.bool_]:
+    def _in_domain(self, points: Array) -> Flags:
         return np.asarray(self._box.gauge(points.T) <= _DOMAIN)
 
     def _to_rows(self, points: Array) -> tuple[Array, Array]:

@@ -6,14 +6,14 @@ over the points inside it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtri, stdtrit
 
-from mvset.values import ArrayValue, checked_array
+from mvset.values import Array, ArrayValue, Flags, Indices, array_rule
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class VolumeEstimate:
     Examples
     --------
     >>> from mvset import MinimumVolumeSet
-    >>> from mvset.datasets import paper_mixture
+    >>> from mvset.paper.datasets import paper_mixture
     >>> X = paper_mixture(n_features=8).sample(500, random_state=0)
     >>> volume = MinimumVolumeSet(random_state=0).fit(X).volume_
     >>> volume.method, volume.hits > 1000
@@ -77,31 +77,26 @@ class VolumeSample(ArrayValue):
     these differ by more than their points explain, one has missed part of the set, and the standard error says so.
     """
 
-    points: NDArray[np.float64]
-    log_weights: NDArray[np.float64]
+    points: Array
+    log_weights: Array = field(metadata=array_rule(1, infinite=True))
     n_replicates: int
     method: str
     n_draws: int = 1
 
-    def __post_init__(self) -> None:
-        """Check the weights, also of what a file holds."""
-        log_weights = checked_array(type(self).__name__, "log_weights", self.log_weights, 1, infinite=True)
-        object.__setattr__(self, "log_weights", log_weights)
-        if (log_weights == np.inf).any():
-            raise ValueError("VolumeSample.log_weights must be less than infinity.")
-        if not isinstance(self.points, np.ndarray) or self.points.ndim != 2:
-            raise ValueError("VolumeSample.points must be an array of two dimensions.")
-        if len(self.points) not in (0, len(log_weights)):
-            raise ValueError(f"VolumeSample has {len(self.points)} points and {len(log_weights)} weights.")
-        replicates = self.n_replicates
-        if not isinstance(replicates, Integral) or replicates < 1 or len(log_weights) % replicates:
-            raise ValueError(f"VolumeSample.n_replicates must divide {len(log_weights)} points; got {replicates!r}.")
-        if not isinstance(self.n_draws, Integral) or self.n_draws < 1 or len(log_weights) % self.n_draws:
-            raise ValueError(f"VolumeSample.n_draws must divide {len(log_weights)} points; got {self.n_draws!r}.")
-        if not isinstance(self.method, str):
-            raise ValueError(f"VolumeSample.method must be a string; got {self.method!r}.")
+    def _check(self) -> None:
+        n_points = len(self.log_weights)
+        self._require((self.log_weights < np.inf).all(), ".log_weights must be less than infinity.")
+        plane = isinstance(self.points, np.ndarray) and self.points.ndim == 2
+        self._require(plane, ".points must be an array of two dimensions.")
+        n_given = len(self.points)
+        self._require(n_given in (0, n_points), f" must have a weight for each of {n_given} points; has {n_points}.")
+        for name in ("n_replicates", "n_draws"):
+            n = getattr(self, name)
+            divides = isinstance(n, Integral) and int(n) >= 1 and not n_points % int(n)
+            self._require(divides, f".{name} must divide {n_points} points; got {n!r}.")
+        self._require(isinstance(self.method, str), f".method must be a string; got {self.method!r}.")
 
-    def scaled_weights(self) -> tuple[float, NDArray[np.float64]]:
+    def scaled_weights(self) -> tuple[float, Array]:
         """The logarithm of the largest weight, and the weights divided by it."""
         highest = float(self.log_weights.max())
         log_scale = highest if np.isfinite(highest) else 0.0  # all weights are zero
@@ -113,21 +108,21 @@ class Volumes(ArrayValue):
     """Volumes of several sets and their standard errors, in units of exp(`log_scale`)."""
 
     log_scale: float
-    values: NDArray[np.float64]
-    standard_errors: NDArray[np.float64]
-    hits: NDArray[np.intp]
-    effective_sample_sizes: NDArray[np.float64]
+    values: Array
+    standard_errors: Array
+    hits: Indices
+    effective_sample_sizes: Array
     combination: float  # Σ_j coefficients_j values_j: the area under a curve of volumes
     combination_error: float
     method: str
 
     @property
-    def log_values(self) -> NDArray[np.float64]:
+    def log_values(self) -> Array:
         """Logarithms of the volumes; minus infinity where no point fell into the set."""
         with np.errstate(divide="ignore"):
             return np.asarray(self.log_scale + np.log(self.values))
 
-    def scaled(self, value: ArrayLike) -> NDArray[np.float64]:
+    def scaled(self, value: ArrayLike) -> Array:
         """Convert a volume or error from units of exp(`log_scale`); infinite past the range of float64."""
         with np.errstate(divide="ignore", over="ignore"):
             return np.asarray(np.exp(self.log_scale + np.log(value)))
@@ -144,7 +139,7 @@ class Volumes(ArrayValue):
         )
 
 
-def measure(sample: VolumeSample, inside: NDArray[np.bool_], coefficients: ArrayLike = ()) -> Volumes:
+def measure(sample: VolumeSample, inside: Flags, coefficients: ArrayLike = ()) -> Volumes:
     r"""Volumes of the sets given by the columns of `inside`, and the linear combination of them by `coefficients`.
 
     With :math:`V_r` the sum over the r-th of R replicates, the volume is :math:`V = \sum_r V_r` and its variance
@@ -171,7 +166,7 @@ def measure(sample: VolumeSample, inside: NDArray[np.bool_], coefficients: Array
     )
 
 
-def _block_errors(weighted: NDArray[np.float64], values: NDArray[np.float64], n_blocks: int) -> NDArray[np.float64]:
+def _block_errors(weighted: Array, values: Array, n_blocks: int) -> Array:
     """Standard errors of the sums of the columns, from the spread over consecutive blocks of rows."""
     blocks = weighted if n_blocks == len(weighted) else weighted.reshape(n_blocks, -1, weighted.shape[1]).sum(axis=1)
     variances = (n_blocks * np.einsum("ij,ij->j", blocks, blocks) - values**2) / (n_blocks - 1)
@@ -189,14 +184,12 @@ def thinned(sample: VolumeSample, n_points: int) -> VolumeSample:
     return VolumeSample(points, log_weights + scale, len(points), sample.method)
 
 
-def inside_sets(scores: NDArray[np.float64], offsets: ArrayLike) -> NDArray[np.bool_]:
+def inside_sets(scores: Array, offsets: ArrayLike) -> Flags:
     """Whether each point (row) is in the set of each offset (column): score >= offset."""
     return np.asarray(scores[:, np.newaxis] >= np.atleast_1d(offsets))
 
 
-def log_volumes_at(
-    sample: VolumeSample, scores: NDArray[np.float64], offsets: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def log_volumes_at(sample: VolumeSample, scores: Array, offsets: Array) -> Array:
     """Logarithms of the volumes of {score >= offset} for many offsets; an empty set counts as its best single point."""
     descending = np.argsort(-scores)
     log_scale, weights = sample.scaled_weights()

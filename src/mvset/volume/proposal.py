@@ -17,12 +17,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mvset.cached import cached_property
+from mvset.values import Array, Indices, cached_property
 from mvset.volume.shapes import Box, Coverage, Ellipsoid, Shape
 
-Array = NDArray[np.float64]
 Coverages = Sequence[Coverage]
 
 N_SCALES = 20  # for each shape
@@ -90,13 +88,13 @@ class Proposal:
             proposal = replace(proposal, weights=weights / weights.sum())
         return proposal
 
-    def largest_shapes(self) -> NDArray[np.intp]:
+    def largest_shapes(self) -> Indices:
         """Indices of the shapes to keep: the defensive ones and those with the largest weights."""
         totals = self.weights.sum(axis=1)
         largest = np.argsort(-totals, kind="stable")[:_MAX_SHAPES]
         return np.union1d(np.arange(N_DEFENSIVE), largest)
 
-    def restricted_to(self, kept: NDArray[np.intp]) -> Proposal:
+    def restricted_to(self, kept: Indices) -> Proposal:
         """The mixture of the shapes with these indices; the defensive ones have at least a little weight."""
         weights = self.weights[kept]
         weights[:N_DEFENSIVE] += _MIN_WEIGHT / N_SCALES

@@ -6,10 +6,9 @@ from numbers import Integral
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mvset.cached import cached_property
-from mvset.column_layout import ColumnLayout
+from mvset.rows.layout import ColumnLayout
+from mvset.values import Array, cached_property
 from mvset.volume.box import draw_box_sample
 from mvset.volume.cells import CellSampler
 from mvset.volume.importance import ImportanceSampler, Membership
@@ -38,7 +37,7 @@ class VolumeSampler:
     def __init__(
         self,
         method: VolumeMethod,
-        X: NDArray[np.float64],
+        X: Array,
         n_points: int,
         rng: np.random.RandomState,
         n_draws: int = 1,
@@ -50,7 +49,7 @@ class VolumeSampler:
             raise ValueError(f"The number of sample points must be a positive integer; got {n_points!r}.")
         self.method: VolumeMethod = method
         layout = layout or ColumnLayout(X.shape[1])
-        self.X: NDArray[np.float64] = X[:, : layout.n_numeric]
+        self.X: Array = X[:, : layout.n_numeric]
         self._cells: CellSampler | None = CellSampler(X, layout, rng) if layout.sizes else None
         most = max(_FEW_POINTS, _MANY_VALUES // X.shape[1]) if method == "auto" else n_points
         self.n_points: int = min(int(n_points), most)

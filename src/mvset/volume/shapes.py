@@ -11,13 +11,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from scipy.special import gammaln
 
-from mvset.cached import cached_property
-
-Array = NDArray[np.float64]
+from mvset.values import Array, Indices, cached_property
 
 
 class Coverage(Protocol):
@@ -52,7 +49,7 @@ class Shape(Protocol):
 class ConvexCoverage:
     """Index of the first of `n_scales` scales that contains each point; `n_scales` if none does."""
 
-    first_scale: NDArray[np.intp]
+    first_scale: Indices
     n_scales: int
 
     @classmethod

@@ -1,0 +1,1 @@
+"""What the command `mvset` needs: tables, summaries, the report, the watch and the command line."""

@@ -1,0 +1,176 @@
+"""The rows outside, or a random sample of them: which columns explain them, and what is normal in these columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mvset.estimators.fitted_model import FittedModel
+from mvset.values import Array, Indices
+
+MAX_FLAGGED = 5000  # an explanation costs more than a score; a share of so many rows is within 1.4 %
+_MOST = 0.75  # of the rows, to speak of one direction
+_MAX_CENTRES = 4000  # support vectors that show what is normal
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Random rows of a table."""
+
+    rows: Array
+    numbers: NDArray[np.int64]  # row numbers in the table
+    scores: Array
+    levels: Array
+    times: Array  # or places in the table
+
+    @classmethod
+    def of(cls, table: Array) -> Sample:
+        """Rows with all else that is known of them in their last columns."""
+        return cls(table[:, :-4], table[:, -4].astype(np.int64), *table[:, -3:].T)
+
+
+class FlaggedSample:
+    """A uniform random sample of rows outside.
+
+    Every row gets a key from its place in the table, and the rows with the smallest keys are kept: the sample depends
+    neither on batches nor on which worker has read a row.
+    """
+
+    def __init__(self, n_columns: int, size: int = MAX_FLAGGED) -> None:
+        self.n_rows = 0  # all rows outside
+        self._size = size
+        self._keys = np.empty(0, dtype=np.uint64)
+        self._rows = np.empty((0, n_columns))
+
+    def add(self, rows: Array, places: NDArray[np.int64]) -> None:
+        """Add rows outside, with their places in the table."""
+        self.n_rows += len(rows)
+        self._take(rows, _keys(places))
+
+    def merge(self, other: FlaggedSample) -> None:
+        """Add what another has sampled."""
+        self.n_rows += other.n_rows
+        self._take(other._rows, other._keys)
+
+    @property
+    def rows(self) -> Array:
+        """The sample, by ascending keys: the first rows are also a sample."""
+        return self._rows[np.argsort(self._keys)]
+
+    def _take(self, rows: Array, keys: NDArray[np.uint64]) -> None:
+        keys, rows = np.concatenate([self._keys, keys]), np.concatenate([self._rows, rows])
+        if len(keys) > self._size:
+            kept = np.argpartition(keys, self._size)[: self._size]
+            keys, rows = keys[kept], rows[kept]
+        self._keys, self._rows = keys, rows
+
+
+def _keys(places: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Random-looking keys of places, all different: the mixing function of SplitMix64 (G. Steele and others, 2014)."""
+    mixed = places.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+def normal_ranges(model: FittedModel, mass: float) -> Array:
+    """The lowest and the highest value of support vectors inside the set of a mass, by column that the sets see."""
+    encoding, centres = model.estimator._encoding, model.estimator.support_vectors_
+    centres = centres[:: -(-len(centres) // _MAX_CENTRES)]
+    scores = model.estimator._function.of_encoded(centres)
+    inside = scores >= min(model.sets.offset(mass), scores.max())
+    rows = encoding.decoded(centres[inside])
+    rows[:, encoding.categories.indices] = np.nan  # categories have no range
+    return np.stack([rows.min(axis=0), rows.max(axis=0)])
+
+
+@dataclass(frozen=True)
+class ColumnAlarms:
+    """A column, and its part in the rows outside.
+
+    `share` is the share of the rows outside in which the column contributes most; of these rows, `above` is the share
+    in which it is above what is normal nearby. `median_above` is the median value of these, `median_below` the median
+    of the others. None where there are no such rows, or where the column is not one of the table.
+    """
+
+    name: str
+    share: float
+    above: float | None
+    median_above: Any  # of a category, its most frequent value
+    median_below: float | None
+    normal_range: tuple[float, float] | None  # lowest and highest value within the set
+
+    @property
+    def direction(self) -> str:
+        """Where most of these rows are: above or below what is normal nearby, or both."""
+        if self.above is None:
+            return ""
+        return "above" if self.above >= _MOST else "below" if self.above <= 1.0 - _MOST else "both"
+
+    @property
+    def medians(self) -> list[Any]:
+        """Median values on the side or the sides where most of these rows are, ascending."""
+        sides = {"above": [self.median_above], "below": [self.median_below]}
+        found = sides.get(self.direction, [self.median_below, self.median_above])
+        return sorted(median for median in found if median is not None)
+
+
+@dataclass(frozen=True)
+class FlaggedRows:
+    """The rows outside, or a random sample of them, with their explanations."""
+
+    n_rows: int  # all rows outside
+    sample: Sample
+    top: Indices  # index of the column that contributes most
+    second: Indices  # index of the next; the same if there is one column
+
+
+def explained(
+    model: FittedModel, sample: FlaggedSample, ranges: Array, some_rows: Array
+) -> tuple[FlaggedRows, list[ColumnAlarms]]:
+    """The rows sampled with the columns that contribute most, and all columns, by the share of rows that they explain.
+
+    `some_rows` of the table show whether the steps before the sets can be inverted: if not, columns have no ranges.
+    """
+    found, names, categories = Sample.of(sample.rows), model.prepared_names, model.category_values
+    contributions = np.empty((0, len(names)))
+    if len(found.rows):
+        contributions = np.asarray(model.estimator.explain(np.asarray(model.prepared(found.rows), dtype=np.float64)))
+    by_size = np.argsort(-np.abs(contributions), axis=1, kind="stable")
+    top, restored = by_size[:, 0], model.restored(ranges, some_rows)
+    normal = [] if restored is None else zip(model.feature_names, *np.sort(restored, axis=0).tolist(), strict=True)
+    in_table = {name: (low, high) for name, low, high in normal if np.isfinite(low)}
+    columns = []
+    for j, name in enumerate(names):
+        explained_by = top == j
+        own = contributions[explained_by, j]
+        values = np.full(len(own), np.nan)
+        if name in model.feature_names:
+            values = found.rows[explained_by, model.feature_names.index(name)]
+        columns.append(
+            ColumnAlarms(
+                name=name,
+                share=float(explained_by.mean()) if len(top) else 0.0,
+                above=float((own > 0).mean()) if len(own) and name not in categories else None,
+                median_above=_typical(values[own > 0], categories.get(name)),
+                median_below=_typical(values[own <= 0], categories.get(name)),
+                normal_range=in_table.get(name),
+            )
+        )
+    flagged = FlaggedRows(sample.n_rows, found, top, second=by_size[:, min(1, len(names) - 1)])
+    return flagged, sorted(columns, key=lambda column: -column.share)
+
+
+def _typical(values: Array, categories: list[str] | None) -> Any:
+    """The median, or the most frequent category; None if there is no value, or the most frequent was not seen."""
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return None
+    if categories is None:
+        return float(np.median(values))
+    codes, counts = np.unique(values, return_counts=True)
+    code = int(codes[counts.argmax()])
+    return categories[code] if code >= 0 else None

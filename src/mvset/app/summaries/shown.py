@@ -1,0 +1,23 @@
+"""How values of a table are written for people, in the terminal and on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+def shown(value: Any) -> str:
+    """A value: numbers with four digits, nothing for None, all else as it is."""
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def shown_range(normal: tuple[Any, Any] | None) -> str:
+    """The lowest and the highest value that are normal; nothing where they are not known."""
+    return "" if normal is None else f"{shown(normal[0])} to {shown(normal[1])}"
+
+
+def shown_values(values: Sequence[Any]) -> str:
+    """One or two values."""
+    return " and ".join(map(shown, values))

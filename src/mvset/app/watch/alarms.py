@@ -1,0 +1,131 @@
+"""Alarms: at most one for each time that the rows depart from normal, and the command that each runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mvset.app.summaries.scan import FALSE_ALARM_RATE
+from mvset.calibration.fitted_sets import FittedSets
+from mvset.estimators.drift_monitor import DriftMonitor
+from mvset.inference.results import DriftResult
+from mvset.values import Array, Indices
+
+CALM_FILES = 3
+CALM_ROWS = 200
+TIMEOUT = 60  # seconds for a command
+
+
+class _Scores:
+    """The model of a monitor whose rows are scores already."""
+
+    def score_samples(self, X: Any) -> Any:
+        return X
+
+
+class DriftAlarm:
+    """Gives an alarm when the monitor does, and no other until the rows are back to normal.
+
+    Rows are back to normal when the last files, at least three of them with at least 200 rows in all, show no sign of
+    drift, neither each on its own nor all together. A new monitor then begins.
+    """
+
+    def __init__(self, sets: FittedSets, mass: float, *, grouped: bool = False) -> None:
+        self._sets, self._mass, self._grouped = sets, mass, grouped
+        self.drifting = False
+        self._n_alarms = 0
+        self._monitor = self._new_monitor()
+        self._forget_calm()
+
+    @property
+    def evidence(self) -> float:
+        """Logarithm of the martingale of the monitor."""
+        return self._monitor.log_martingale_
+
+    def add(self, scores: Array, counts: tuple[Indices, int], report: DriftResult) -> None:
+        """Add a file: its scores, what its drift counter has counted, and the verdict on this file alone."""
+        if not self.drifting:
+            self.drifting = self._monitor.update(scores)
+            self._n_alarms += self.drifting
+        elif report.drifted:
+            self._forget_calm()
+        else:
+            self._add_calm(counts)
+
+    def _add_calm(self, counts: tuple[Indices, int]) -> None:
+        self._calm_files += 1
+        self._calm.add_counts(counts)
+        if self._calm_files < CALM_FILES or self._calm.counts[0].sum() < CALM_ROWS:
+            return
+        if not self._calm.report().drifted:
+            self.drifting, self._monitor = False, self._new_monitor()
+        self._forget_calm()
+
+    def _forget_calm(self) -> None:
+        self._calm_files = 0
+        self._calm = self._sets.drift_counter(self._mass, FALSE_ALARM_RATE, grouped=self._grouped)
+
+    def _new_monitor(self) -> DriftMonitor:
+        calibration = self._sets.calibration
+        return DriftMonitor(
+            _Scores(),
+            calibration.counted_scores,
+            reserved=self._sets.guarantee.reserves_rows,
+            decorrelation=calibration.decorrelation,
+            false_alarm_rate=FALSE_ALARM_RATE,
+            random_state=self._n_alarms,  # the same after a restart
+        )
+
+    def to_json(self) -> str:
+        """Return all that files have changed, to be stored."""
+        counts, outside = self._calm.counts
+        watch = np.array([self.drifting, self._n_alarms, self._calm_files, outside], dtype=np.int64)
+        arrays = {"watch": watch, "calm_counts": counts, **self._monitor.to_arrays()}
+        return json.dumps({name: (each.dtype.str, each.shape, each.ravel().tolist()) for name, each in arrays.items()})
+
+    def restore(self, content: str) -> None:
+        """Go on from what was stored."""
+        found = json.loads(content).items()
+        stored = {name: np.array(values, dtype).reshape(shape) for name, (dtype, shape, values) in found}
+        drifting, self._n_alarms, self._calm_files, outside = stored["watch"].tolist()
+        self.drifting = bool(drifting)
+        self._calm.add_counts((stored["calm_counts"], outside))
+        self._monitor = self._new_monitor()
+        self._monitor.restore_arrays(stored)
+
+
+class AlarmCommand:
+    """A program and its arguments, run without a shell; it finds the facts in its environment and its input."""
+
+    def __init__(self, command: str) -> None:
+        try:
+            self._words = shlex.split(command)
+        except ValueError as error:
+            raise ValueError(f"--on-alarm: {command!r} cannot be read: {error}.") from None
+        if not self._words or shutil.which(self._words[0]) is None:
+            raise ValueError(f"--on-alarm: there is no program {self._words[0] if self._words else command!r}.")
+
+    def run(self, facts: Mapping[str, Any]) -> str:
+        """Run it to its end; return what went wrong, or nothing."""
+        facts_by_name = {f"MVSET_{name.upper()}": str(value) for name, value in facts.items()}
+        try:
+            done = subprocess.run(
+                self._words,
+                input=json.dumps(facts).encode(),
+                stdout=2,  # ours may be read by a program
+                env={**os.environ, **facts_by_name},
+                timeout=TIMEOUT,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return f"took more than {TIMEOUT} seconds and was ended"
+        except OSError as error:
+            return f"could not be run: {error.strerror or error}"
+        return f"ended with exit code {done.returncode}" if done.returncode else ""

@@ -1,0 +1,88 @@
+"""What bandwidths are compared on, and one bandwidth solved for every split."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mvset.calibration.offsets import offset_at, offsets_by_rank
+from mvset.calibration.splits import Split
+from mvset.parallel import Map
+from mvset.rows.layout import ColumnLayout
+from mvset.svm.convergence import SolveReport
+from mvset.svm.dual import Dual, Solver
+from mvset.svm.score import Score
+from mvset.values import Array
+from mvset.volume.importance import Membership
+
+_SCORED_ROWS = 3000  # held out by a split that trains on a small sample
+
+
+@dataclass(frozen=True)
+class SearchTask:
+    """What all bandwidths are compared on: encoded rows and their splits, the masses, and how volumes are drawn."""
+
+    X: Array
+    layout: ColumnLayout
+    splits: Sequence[Split]
+    masses: Array
+    solver: Solver
+    n_points: int
+    rng: np.random.RandomState
+    run: Map = map
+
+    def subset(self, X: Array, layout: ColumnLayout, splits: Sequence[Split], n_points: int) -> SearchTask:
+        """The same task on few rows and columns."""
+        return replace(self, X=X, layout=layout, splits=splits, n_points=n_points)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One bandwidth solved, in float32: the aggregated score, offsets of the masses, duals, report.
+
+    An offset is zero, and the set all of space, where it reaches for rows so far out that float32 does not tell their
+    kernels from zero.
+    """
+
+    solver: Solver
+    score: Score
+    offsets: Array
+    split_offsets: Array  # by split
+    duals: list[Dual]
+    report: SolveReport
+
+    @property
+    def sigma(self) -> float:
+        """The bandwidth."""
+        return self.score.sigma
+
+    @property
+    def nu(self) -> float:
+        """The ν it was solved with."""
+        return self.solver.nu
+
+    def largest_set(self, run: Map) -> Membership:
+        """Which points lie in the set of the largest mass, of those that are not all of space."""
+        offset = min(self.offsets[self.offsets > 0.0], default=self.offsets[-1])
+        return lambda points: np.asarray(self.score(points, run) >= offset)
+
+
+def is_small(split: Split, n_rows: int) -> bool:
+    """Whether a split trains on so few rows that it is solved on a Gram matrix of its own."""
+    return 2 * len(split.train) < n_rows
+
+
+def scored(split: Split, n_rows: int) -> Split:
+    """The split with as many rows held out as it takes to compare bandwidths; the others would only cost time."""
+    if not is_small(split, n_rows):
+        return split
+    return Split(split.train, split.held_out[:: -(-len(split.held_out) // _SCORED_ROWS)])
+
+
+def split_offsets(split_scores: Sequence[Array], masses: Array) -> Array:
+    """Offsets of the masses that each split alone would give (rows)."""
+    if len({len(scores) for scores in split_scores}) == 1:  # mostly: sorted together
+        return offset_at(offsets_by_rank(split_scores), masses)
+    return np.stack([offset_at(offsets_by_rank(scores)[0], masses) for scores in split_scores])

@@ -1,0 +1,108 @@
+"""The three ways to calibrate a score: on rows that splits hold out, on reserved rows, on the rest of a stream.
+
+Each way is made when the rows are divided, and is asked once, with the models of the splits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mvset.calibration.calibration import COMPARABLE_FROM, Calibration
+from mvset.calibration.dependence import group_effects, split_effects
+from mvset.calibration.guarantees import Guarantee
+from mvset.calibration.held_out import pooled_scores
+from mvset.calibration.split_models import SplitModels
+from mvset.calibration.splits import Split
+from mvset.calibration.streamed_scores import reserved_scores, streamed_scores
+from mvset.parallel import Map
+from mvset.progress import ProgressLine
+from mvset.rows.survey import Survey
+from mvset.svm.score import Score
+from mvset.values import Array, Indices
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """A calibration, the scores of its rows, and their numbers in the table."""
+
+    calibration: Calibration
+    scores: Array
+    rows: Indices
+
+
+class CalibratingRows(Protocol):
+    """Rows that train nothing, or not the model that scores them."""
+
+    def calibrated(self, models: SplitModels, score: Score, run: Map, line: ProgressLine) -> Calibrated:
+        """Calibrate the score with these rows."""
+
+
+@dataclass(frozen=True)
+class HeldOutRows:
+    """Cross-calibration: each row is scored by the models of the splits that hold it out."""
+
+    table: Array  # encoded
+    numbers: Indices  # of its rows
+    splits: Sequence[Split]
+    groups: NDArray[Any] | None = None
+    ordered: bool | None = None
+
+    def calibrated(self, models: SplitModels, score: Score, run: Map, line: ProgressLine) -> Calibrated:
+        """Pool the scores of all splits."""
+        split_scores = models.held_out_scores(self.splits, run, self.table)
+        return cross_calibrated(self, split_scores, score.of_encoded)
+
+
+def cross_calibrated(
+    held_out: HeldOutRows, split_scores: Sequence[Array], score: Any, comparable_from: float = COMPARABLE_FROM
+) -> Calibrated:
+    """Calibrate any averaged score with the scores of the rows that each split holds out."""
+    rows, scores = pooled_scores(held_out.table, held_out.splits, split_scores, score)
+    found = Calibration.from_scores(scores, Guarantee("cross"), comparable_from)
+    positions = [np.searchsorted(rows, split.held_out) for split in held_out.splits]
+    effects = split_effects(positions, split_scores, found.offsets)
+    if held_out.groups is not None:
+        groups = np.unique(held_out.groups[rows], return_inverse=True)[1]
+        effects = effects * group_effects(scores, groups, found.offsets)
+    return Calibrated(
+        found.dependent(scores, ordered=held_out.ordered, effects=effects), scores, held_out.numbers[rows]
+    )
+
+
+@dataclass(frozen=True)
+class ReservedRows:
+    """Rows of a table that nothing else uses: they give a guarantee."""
+
+    table: Array  # encoded
+    numbers: Indices  # of the reserved ones
+    guarantee: Guarantee
+    groups: NDArray[Any] | None = None
+    ordered: bool | None = None
+
+    def calibrated(self, models: SplitModels, score: Score, run: Map, line: ProgressLine) -> Calibrated:
+        """Score the reserved rows with the mean of all models."""
+        scores = reserved_scores(score.on_encoded, self.table, self.numbers, run, line)
+        found, effects = Calibration.from_scores(scores, self.guarantee), None
+        if self.groups is not None:
+            groups = np.unique(self.groups[self.numbers], return_inverse=True)[1]
+            effects = group_effects(scores, groups, found.offsets)
+        return Calibrated(found.dependent(scores, ordered=self.ordered, effects=effects), scores, self.numbers)
+
+
+@dataclass(frozen=True)
+class StreamedRows:
+    """All rows of a stream but those that were sampled to train: read once more, in bounded memory."""
+
+    surveyed: Survey
+    guarantee: Guarantee
+
+    def calibrated(self, models: SplitModels, score: Score, run: Map, line: ProgressLine) -> Calibrated:
+        """Score the rows where they are: here, on their device, or by the workers of a cluster."""
+        scores = streamed_scores(score, self.surveyed, run, line)
+        found = Calibration.from_scores(scores, self.guarantee)
+        return Calibrated(found.dependent(scores.first, ordered=None), scores.first, np.empty(0, np.intp))

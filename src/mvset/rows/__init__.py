@@ -1,0 +1,1 @@
+"""Rows of any kind as rows of numbers: validation, categories, missing values, streams and samples of them."""

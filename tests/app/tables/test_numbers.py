@@ -1,0 +1,119 @@
+"""Numbers as people write them."""
+
+from __future__ import annotations
+
+import math
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mvset.app.tables.numbers import MISSING, PLAIN, NotANumber, NumberStyle, as_numbers, is_number, kind_of
+
+STYLES = [NumberStyle(*marks) for marks in ((".", ""), (".", ","), (",", ""), (",", "."), (",", " "), (".", "'"))]
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+
+
+def written(value, style, digits=None):
+    """A number in a style, with marks between thousands."""
+    text = repr(value) if digits is None else f"{value:,.{digits}f}"
+    return text.replace(",", "\0").replace(".", style.decimal).replace("\0", style.thousands)
+
+
+@settings(max_examples=60, deadline=None)
+@given(values=st.lists(FINITE, min_size=1, max_size=8), style=st.sampled_from(STYLES))
+def test_numbers_are_read_back_exactly(values, style):
+    cells = [written(value, style) for value in values]
+    assert all(is_number(cell, style) for cell in cells)
+    assert as_numbers(pa.array(cells), style).to_pylist() == values
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    values=st.lists(st.integers(-(10**14), 10**14), min_size=1, max_size=8),
+    style=st.sampled_from(STYLES),
+    digits=st.integers(0, 4),
+)
+def test_thousands_are_read_back_exactly(values, style, digits):
+    values = [value / 10**digits for value in values]
+    cells = [written(value, style, digits) for value in values]
+    assert as_numbers(pa.array(cells), style).to_pylist() == values
+
+
+@settings(max_examples=60, deadline=None)
+@given(cell=st.text("0123456789.,'+-−eE% \tNnAaIiFf/x", max_size=6), style=st.sampled_from(STYLES))
+def test_a_cell_has_a_value_if_it_is_a_number(cell, style):
+    """The pattern by which the dialect is guessed, and the conversion, agree."""
+    words = (*MISSING, "inf", "+inf", "-inf")
+    if is_number(cell.strip(), style):
+        assert isinstance(as_numbers(pa.array([cell]), style)[0].as_py(), float)
+    elif cell.strip().lower() not in words:
+        with pytest.raises(NotANumber):
+            as_numbers(pa.array([cell]), style)
+
+
+@pytest.mark.parametrize(
+    ("cell", "style", "value"),
+    [
+        (" 1.5 ", PLAIN, 1.5),
+        ("+1.5", PLAIN, 1.5),
+        ("−1.5", PLAIN, -1.5),
+        (".5", PLAIN, 0.5),
+        ("5.", PLAIN, 5.0),
+        ("1e3", PLAIN, 1000.0),
+        ("1,5E-3", NumberStyle(","), 0.0015),
+        ("50 %", PLAIN, 50.0),
+        ("1.234.567,5", NumberStyle(",", "."), 1234567.5),
+        ("1234,5", NumberStyle(",", "."), 1234.5),
+        ("-Infinity", PLAIN, -math.inf),
+        ("TRUE", PLAIN, 1.0),
+        ("-999", NumberStyle(missing=("-999",)), None),
+        *((text, PLAIN, None) for text in MISSING),
+        *((f" {text.upper()} ", PLAIN, None) for text in MISSING),
+    ],
+)
+def test_cells_and_their_values(cell, style, value):
+    found = as_numbers(pa.array([cell, None]), style).to_pylist()
+    assert [None if each is None or math.isnan(each) else each for each in found] == [value, None]
+
+
+@pytest.mark.parametrize(
+    ("cell", "style"),
+    [
+        ("1,5", PLAIN),
+        ("1.5", NumberStyle(",")),
+        ("1.23,5", NumberStyle(",", ".")),
+        ("0.123", NumberStyle(",", ".")),  # no number begins with a group of one zero
+        ("1 000", PLAIN),
+        ("0x10", PLAIN),
+        ("1e", PLAIN),
+        ("--1", PLAIN),
+        ("1_000", PLAIN),
+        ("%", PLAIN),
+        ("ERR", PLAIN),
+        ("1\n2", PLAIN),
+    ],
+)
+def test_what_is_no_number_is_named(cell, style):
+    with pytest.raises(NotANumber) as error:
+        as_numbers(pa.array(["1", None, cell, "x"]), style)
+    assert (error.value.index, error.value.value) == (2, cell)
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (["1", "", "x"], pa.float64()),
+        (["inf", "NA"], pa.float64()),
+        (["true", "", "False"], pa.bool_()),
+        (["2026-01-01", "2026-01-02 10:00:00"], pa.timestamp("us")),
+        (["01.02.2026 10:00", ""], pa.timestamp("us")),
+        (["10:15", "10:30:01.5"], pa.timestamp("us")),
+        (["a", "1.5.2"], pa.string()),
+        (["", "NA", "null"], pa.null()),
+        ([], pa.null()),
+    ],
+)
+def test_the_kind_of_a_column(cells, kind):
+    assert kind_of(pa.array(cells, pa.string()), PLAIN) == kind

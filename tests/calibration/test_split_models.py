@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import reference
+from mvset.calibration.offsets import order_statistics
+from mvset.calibration.split_models import _NEGLIGIBLE_SCORE, SplitModels
+from mvset.calibration.splits import Split, random_splits
+from mvset.rows.encoding import RowEncoding
+from mvset.svm.dual import Solver, solve_duals, solve_in_scalings
+from mvset.svm.gram import gaussian_gram
+from mvset.svm.scaling import SCALINGS, Scaling
+
+
+def solved(X, sigma, n_splits):
+    splits = random_splits(len(X), n_splits, 0.2, np.random.RandomState(0))
+    duals = solve_duals(gaussian_gram(X, sigma), [split.train for split in splits], Solver(0.4, 1e-3))
+    return splits, SplitModels(X, duals, sigma)
+
+
+def naive_scores(models, rows, precisions):
+    """The weighted function of each split at rows."""
+    return [
+        reference.scaled_expansion(rows, models.X, [weight * dual.coefficients], models.sigma, [precision])
+        for weight, dual, precision in zip(models.weights, models.duals, precisions, strict=True)
+    ]
+
+
+def test_the_score_is_the_weighted_mean_of_the_models(table):
+    splits, models = solved(table, 0.8, 4)
+    expected = naive_scores(models, table, [np.eye(table.shape[1])] * 4)
+    assert np.ptp(models.weights) > 0
+    np.testing.assert_allclose(models.score()(table), np.mean(expected, axis=0), rtol=1e-9)
+    for scores, split, other in zip(models.held_out_scores(splits), splits, expected, strict=True):
+        np.testing.assert_allclose(scores, other[split.held_out], rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_scalings", [1, 4])
+@pytest.mark.parametrize("name", SCALINGS)
+def test_one_scaling_for_all_splits_or_one_for_each(name, n_scalings, table):
+    splits = random_splits(len(table), 4, 0.2, np.random.RandomState(0))
+    trains = [split.train for split in splits]
+    rows = trains if n_scalings == 4 else [np.arange(len(table))]
+    scalings = [Scaling.fitted(name, table[each], table.std(axis=0)) for each in rows]
+    each = scalings if n_scalings == 4 else scalings * 4
+    duals = solve_in_scalings(table, trains, each, 0.8, Solver(0.4, 1e-3), [None] * 4)
+    models = SplitModels(table, duals, 0.8, scalings)
+    expected = naive_scores(models, table, [reference.precision(name, table[i]) for i in rows] * (4 // n_scalings))
+    assert len(models.score().scalings) == n_scalings
+    np.testing.assert_allclose(models.score()(table), np.mean(expected, axis=0), rtol=1e-9)
+    single = replace(models, precision="single").held_out_scores(splits)
+    for split, scores, scores_32, other in zip(splits, models.held_out_scores(splits), single, expected, strict=True):
+        np.testing.assert_allclose(scores, other[split.held_out], rtol=1e-9)
+        np.testing.assert_allclose(scores_32, other[split.held_out], rtol=2e-5)
+
+
+def test_rows_of_a_table_are_scored_by_models_of_some_of_its_rows(moons):
+    """The splits of a large table train on few rows, and hold out all others."""
+    trained = np.arange(0, 400, 4)
+    _, models = solved(moons[trained], 0.3, 2)
+    splits = [Split(np.arange(2), np.arange(5, 395)), Split(np.arange(2), np.array([0, 399]))]
+    expected = naive_scores(models, moons, [np.eye(2)] * 2)
+    for scores, split, other in zip(models.held_out_scores(splits, map, moons), splits, expected, strict=True):
+        np.testing.assert_allclose(scores, other[split.held_out], rtol=1e-9)
+
+
+def test_the_score_takes_rows_as_they_are_encoded(moons):
+    _, models = solved(moons, 0.3, 2)
+    encoding = RowEncoding(2)
+    assert models.score(encoding).encoding is encoding
+    assert models.score() == models.score(encoding)
+
+
+@pytest.mark.parametrize("sigma", [0.1, 1.0])
+def test_weights_bring_the_splits_to_one_height(sigma, table):
+    _, models = solved(table, sigma, 4)
+    assert models.weights.mean() == pytest.approx(1.0)
+    heights = np.median(naive_scores(models, table, [np.eye(table.shape[1])] * 4), axis=1)
+    np.testing.assert_allclose(heights, heights[0], rtol=1e-4)
+
+
+def test_splits_without_height_have_equal_weights(moons):
+    _, models = solved(moons, 0.5, 3)
+    flat = [replace(models.duals[0], height=0.0), *models.duals[1:]]
+    np.testing.assert_array_equal(replace(models, duals=flat).weights, 1.0)
+
+
+def test_float32_scores_of_a_hopeless_bandwidth_are_zero(moons):
+    splits, models = solved(moons, 1e-6, 3)
+    assert not np.any(replace(models, precision="single").held_out_scores(splits))
+
+
+def test_float32_scores_are_zero_below_a_share_of_the_border_and_as_computed_above():
+    X = np.vstack([np.random.default_rng(0).normal(size=(100, 1)), [[6.0], [20.0]]])
+    splits, models = solved(X, 1.0, 20)
+    border = [weight * dual.rho / dual.alpha.sum() for weight, dual in zip(models.weights, models.duals, strict=True)]
+    double = np.array(models.held_out_scores(splits))
+    kept = double > _NEGLIGIBLE_SCORE * np.array(border)[:, np.newaxis]
+    single = np.array(replace(models, precision="single").held_out_scores(splits))
+    assert not kept.all()
+    assert (double > 0.0).all()
+    np.testing.assert_array_equal(single[~kept], 0.0)
+    np.testing.assert_allclose(single[kept], double[kept], rtol=2e-5)
+
+
+@pytest.mark.parametrize("sigma", [0.1, 0.5, 3.0])
+def test_float32_ranks_like_float64(sigma, table):
+    splits, double = solved(table, sigma, 3)
+    single = replace(double, precision="single")
+    np.testing.assert_allclose(single.score()(table), double.score()(table), rtol=2e-5)
+    offsets = [order_statistics(np.concatenate(each.held_out_scores(splits))) for each in (single, double)]
+    np.testing.assert_allclose(*offsets, rtol=2e-5, atol=1e-12)

@@ -1,0 +1,348 @@
+"""Rows in host memory and in files, scored on a device: here a tensor library on the CPU."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from border_rows import border_rows
+from mvset import MinimumVolumeSet, save
+from mvset.devices import device
+from mvset.devices import scores as array_scores
+from mvset.devices.answers import settled
+from mvset.devices.device import Device, calibrated_on
+from mvset.devices.host_rows import CopiedRowsScore, scored_on
+from mvset.devices.places import Place, place_of, torch_place
+from mvset.devices.scores import ArrayExpansion, blocks, doubtful_edges
+from mvset.devices.stages import Stages, ahead
+from mvset.paper.datasets import paper_mixture
+from mvset.rows.encoding import RowEncoding
+from mvset.svm.score import Score
+
+QUICK = {"sigma": 1.0, "splits": 5, "max_train_samples": 100, "n_volume_points": 200, "random_state": 0}
+
+
+@pytest.fixture(params=["array_api_strict", "torch"])
+def place(request):
+    library = pytest.importorskip(request.param)
+    return place_of(library.asarray(np.zeros(1)))
+
+
+def test_batches_in_order_with_the_scores_of_the_cpu(place, large_model, new_rows):
+    gpu = Device(place)
+    score = CopiedRowsScore(large_model.sets_.function, place)
+    batches = [*np.array_split(new_rows, 7), np.empty((0, 3))]
+    found = list(scored_on(gpu, score, batches, lambda rows: rows, lambda rows, scores: (rows, scores)))
+    for expected, (rows, scores) in zip(batches, found, strict=True):
+        assert rows is expected
+        np.testing.assert_allclose(scores, large_model.score_samples(rows) if len(rows) else [], rtol=1e-5)
+    assert list(gpu.stages.seconds) == ["reading", "copying", "judging"]
+
+
+def test_scores_in_doubt_are_taken_again_on_the_cpu(place, large_model):
+    rows = border_rows(large_model, 200, np.float64)
+    score = CopiedRowsScore(large_model.sets_.function, place)
+    scores = score.scores(rows, score.copied(rows))
+    assert np.count_nonzero((scores >= large_model.offset_) != (large_model.predict(rows) == 1)) > 5
+    scores = settled(large_model.sets_, rows, scores, score.expansion.error, 0.95)
+    np.testing.assert_array_equal(scores >= large_model.offset_, large_model.predict(rows) == 1)
+
+
+def test_only_few_scores_are_in_doubt(place, large_model):
+    rows = paper_mixture(3).sample(5000, random_state=3)
+    score = CopiedRowsScore(large_model.sets_.function, place)
+    found = score.scores(rows, score.copied(rows))
+    changed = settled(large_model.sets_, rows, found.copy(), score.expansion.error, 0.9) != found
+    assert changed.mean() < 0.002
+
+
+def test_fit_on_an_array_is_the_fit_on_its_rows(place, monkeypatch):
+    monkeypatch.setattr(Place, "in_host_memory", False)
+    for n_rows in (300, 3000):  # all rows, and a sample of them with the others on the device
+        rows = paper_mixture(2).sample(n_rows, random_state=0).astype(np.float32)
+        expected = MinimumVolumeSet(**QUICK).fit(rows)
+        model = MinimumVolumeSet(**QUICK).fit(place.array(rows))
+        assert model.sets_.function == expected.sets_.function
+        assert not hasattr(model, "feature_names_in_")
+        calibration, twin = model.sets_.calibration, expected.sets_.calibration
+        assert calibration.guarantee == twin.guarantee
+        np.testing.assert_allclose(calibration.scores, twin.scores, rtol=1e-5)
+        np.testing.assert_allclose(model.offset_, expected.offset_, rtol=1e-5)
+
+
+@pytest.mark.parametrize("n_rows", [3000, 300])  # streamed, and reserved
+def test_rows_that_repeat_are_calibrated_by_the_cpu(n_rows, place, monkeypatch):
+    """New rows must tie with them, to the last digit."""
+    monkeypatch.setattr(Place, "in_host_memory", False)
+    rows = np.random.default_rng(0).poisson(4.0, size=(n_rows, 2)) * [1.0, 1.37]
+    parameters = {**QUICK, "mass": 0.8, "nu": 0.6, "calibration": "conformal"}
+    expected = MinimumVolumeSet(**parameters).fit(rows).sets_.calibration
+    np.testing.assert_array_equal(
+        MinimumVolumeSet(**parameters).fit(place.array(rows)).sets_.calibration.scores, expected.scores
+    )
+    with calibrated_on(Device(place)):
+        found = MinimumVolumeSet(**parameters).fit(rows).sets_.calibration
+    np.testing.assert_array_equal(found.scores, expected.scores)
+
+
+def test_rows_of_an_array_stay_on_their_device(place, monkeypatch):
+    """Only the rows that train come to host memory."""
+    monkeypatch.setattr(Place, "in_host_memory", False)
+    rows, n_copied = paper_mixture(2).sample(3000, random_state=0), []
+    host = Place.host
+    monkeypatch.setattr(Place, "host", lambda self, X: n_copied.append(X.shape) or host(self, X))
+    MinimumVolumeSet(**QUICK).fit(place.array(rows))
+    assert sum(shape[0] for shape in n_copied if len(shape) == 2) <= 2 * 1000
+
+
+def test_missing_values_in_an_array_are_refused(place, monkeypatch):
+    monkeypatch.setattr(Place, "in_host_memory", False)
+    rows = np.ones((30, 2))
+    rows[3, 1] = np.nan
+    with pytest.raises(ValueError, match=r"NaN or infinity in column 1 \(1 of 30 rows\)"):
+        MinimumVolumeSet(**QUICK).fit(place.array(rows))
+
+
+@pytest.mark.parametrize("n_rows", [300, 3000])
+def test_fit_of_a_table_calibrated_on_a_device(place, n_rows):
+    rows = paper_mixture(2).sample(n_rows, random_state=0)
+    expected = MinimumVolumeSet(**QUICK).fit(rows)
+    with calibrated_on(Device(place)):
+        model = MinimumVolumeSet(**QUICK).fit(rows)
+    np.testing.assert_allclose(model.offset_, expected.offset_, rtol=1e-5)
+    np.testing.assert_allclose(model.sets_.calibration.scores, expected.sets_.calibration.scores, rtol=1e-5)
+
+
+@pytest.mark.parametrize("n_columns", [1, 3, 10])
+@pytest.mark.parametrize("extent", [5.0, 15.9, 16.1, 32.1])
+@pytest.mark.parametrize("precision", ["double", "mixed"])
+def test_scores_in_float32_are_right_however_wide_the_data(n_columns, extent, precision):
+    """Rows near centres in the corners, where float32 has the fewest digits."""
+    strict = pytest.importorskip("array_api_strict")
+    rng = np.random.default_rng(0)
+    centres = rng.choice([-1.0, 1.0], (100, n_columns)) * rng.uniform(0.9 * extent, extent, (100, n_columns))
+    centres[0] = extent
+    weights = rng.random((1, 100))
+    origin = np.zeros(n_columns)
+    function = Score(RowEncoding(n_columns), centres, weights / weights.sum(), 1.0, origin, [], precision)
+    directions = rng.normal(size=(2000, n_columns)) * rng.uniform(0.0, 7.0, (2000, 1)) / np.sqrt(n_columns)
+    rows = (centres[rng.integers(100, size=2000)] + directions).astype(np.float32)
+    found = ArrayExpansion(function, place_of(strict.asarray([1.0])), single=True)
+    assert found.in_single == (extent < (16.0 if precision == "double" else 32.0))
+    np.testing.assert_allclose(np.asarray(found(strict.asarray(rows))), function(rows.astype(float)), rtol=1e-5)
+
+
+# The compiled formula, on a machine without a GPU
+
+
+def test_what_cannot_be_compiled_is_evaluated_step_by_step(large_model, new_rows, monkeypatch, caplog):
+    pytest.importorskip("torch")
+
+    def fails(function):
+        raise RuntimeError("no compiler")
+
+    monkeypatch.setattr(array_scores, "_compiled", fails)
+    monkeypatch.setattr(array_scores._Compiler, "works", True)
+    expansion = ArrayExpansion(large_model.sets_.function, torch_place("cpu"))
+    monkeypatch.setattr(ArrayExpansion, "_is_compiled", True)
+    with caplog.at_level("DEBUG", logger="mvset"):
+        scores = expansion(expansion.place.array(new_rows)).numpy()
+    assert "it is evaluated step by step" in caplog.text
+    np.testing.assert_allclose(scores, large_model.score_samples(new_rows), rtol=1e-5)
+    array_scores._Compiler.sums.cache_clear()
+
+
+@pytest.mark.parametrize("n_columns", [3, 70])
+def test_the_compiled_formula_in_one_or_more_groups_of_columns(n_columns, monkeypatch):
+    """Compiled by no one here: the functions are as they are."""
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(array_scores, "_compiled", lambda function: function)
+    rng = np.random.default_rng(0)
+    points, centres, weights = rng.normal(size=(20, n_columns)), rng.normal(size=(9, n_columns)), rng.random(9)
+    expected = np.exp(-((points[:, np.newaxis] - centres) ** 2).sum(axis=2)) @ weights
+    for cached in (array_scores._Compiler.sums, array_scores._Compiler.squares):
+        cached.cache_clear()
+    arrays = (torch.asarray(each) for each in (points, np.ascontiguousarray(centres.T), weights))
+    np.testing.assert_allclose(array_scores._compiled_formula(torch, *arrays).numpy(), expected, rtol=1e-12)
+    for cached in (array_scores._Compiler.sums, array_scores._Compiler.squares):
+        cached.cache_clear()
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 7, 100])
+@pytest.mark.parametrize("size", [1, 3, 100, 1000])
+def test_blocks_cover_all_rows(n_rows, size):
+    found = list(blocks(n_rows, size))
+    assert [i for block in found for i in range(block.start, block.stop)] == list(range(n_rows))
+    assert all(block.stop - block.start <= size for block in found)
+
+
+def test_intervals_of_doubt_do_not_overlap():
+    edges = doubtful_edges(np.array([0.5, 0.5, 0.500001, 0.1, 1e-300, 0.0]), 1e-5)
+    assert (np.diff(edges) > 0).all()
+    assert len(edges) == 6
+    for score, doubtful in ((0.5, True), (0.50004, False), (0.1000001, True), (0.0, True), (1e-200, False)):
+        assert (np.searchsorted(edges, score) % 2 == 1) == doubtful
+
+
+# Stages
+
+
+def test_items_are_made_ahead_in_their_order():
+    threads = set()
+
+    def items():
+        for i in range(20):
+            threads.add(threading.current_thread())
+            yield i
+
+    assert list(ahead(items())) == list(range(20))
+    assert threading.main_thread() not in threads
+    assert list(ahead([])) == []
+
+
+def test_errors_arrive_where_the_items_do():
+    def items():
+        yield 1
+        raise ValueError("broken file")
+
+    found = ahead(items())
+    assert next(found) == 1
+    with pytest.raises(ValueError, match="broken file"):
+        next(found)
+
+
+def test_threads_end_with_the_one_who_asks():
+    before = threading.active_count()
+    found = ahead(item for item in ahead(iter(range(1000))))
+    assert next(found) == 0
+    found.close()
+    assert threading.active_count() == before
+
+
+def test_shares_of_the_time():
+    stages = Stages()
+    for _ in stages.each("reading", range(3)):
+        with stages.measured("writing"):
+            time.sleep(0.002)
+    assert stages.seconds["writing"] >= 0.006 > stages.seconds["reading"]
+    assert str(stages).startswith("reading ")
+    assert ", writing " in str(stages)
+
+
+# The command
+
+
+@pytest.fixture
+def pretended_gpu(monkeypatch):
+    """Another library of arrays, in place of a GPU."""
+    place = place_of(pytest.importorskip("array_api_strict").asarray(np.zeros(1)))
+    monkeypatch.setattr(device, "missing_device", lambda: None)
+    monkeypatch.setattr(device, "gpu", lambda: Device(place))
+
+
+@pytest.fixture
+def tables(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, seed in (("normal", 0), ("today", 1)):
+        rows = paper_mixture(2).sample(2000, random_state=seed)
+        table = pa.table({"x": rows[:, 0], "y": rows[:, 1], "site": np.where(rows[:, 0] > 5, "a", "b")})
+        pq.write_table(table, f"{name}.parquet", row_group_size=500)
+    return tmp_path
+
+
+@pytest.mark.parametrize("options", [("--exclude", "site"), ("--exclude", "x"), ("--strata", "site")])
+def test_a_table_is_judged_alike(options, mvset, tables, pretended_gpu, quick_fits):
+    fitted = mvset("fit", "normal.parquet", *options, "--engine", "cuda", "--out", "m.mvset")
+    assert fitted.exit_code == 0, fitted.stderr
+    found = {}
+    where_else = ("cuda", "auto") if "--strata" in options else ("cuda",)
+    for where in ("cpu", *where_else):
+        done = mvset("score", "m.mvset", "today.parquet", "--engine", where, "--out", f"{where}.parquet", "--json")
+        assert done.exit_code == 0, done.stderr
+        found[where] = json.loads(done.stdout), pq.read_table(f"{where}.parquet")
+    for where in where_else:
+        summary, results = found[where]
+        assert results["inside"].equals(found["cpu"][1]["inside"])
+        assert results["top_feature"].equals(found["cpu"][1]["top_feature"])
+        assert summary["n_outside"] == found["cpu"][0]["n_outside"]
+        for name in ("score", "level", "p_value"):
+            np.testing.assert_allclose(results[name], found["cpu"][1][name], rtol=1e-3)
+
+
+def test_shares_of_the_time_are_said(mvset, tables, pretended_gpu, quick_fits):
+    said = mvset("fit", "normal.parquet", "--exclude", "site", "--engine", "cpu", "--out", "m.mvset").stderr
+    assert "scored on the CPU" in said
+    said = mvset("score", "m.mvset", "today.parquet", "--engine", "cuda").stderr
+    assert said.startswith("Note: scored on the device array_api_strict.Device('CPU_DEVICE'): reading ")
+    for stage in ("copying", "judging", "writing"):
+        assert f", {stage} " in said
+    said = mvset("score", "m.mvset", "today.parquet", "--engine", "cpu").stderr
+    assert said.startswith("Note: scored on the CPU: reading ")
+    assert "copying" not in said
+    assert mvset("score", "m.mvset", "today.parquet").stderr == ""
+
+
+def test_a_batch_without_a_complete_row(mvset, tmp_path, monkeypatch, pretended_gpu):
+    monkeypatch.chdir(tmp_path)
+    rows = paper_mixture(2).sample(1000, random_state=0)
+    save(MinimumVolumeSet(**QUICK).fit(pd.DataFrame(rows, columns=["x", "y"])), "m.mvset")
+    rows[200:400] = np.nan
+    pq.write_table(pa.table({"x": rows[:, 0], "y": rows[:, 1]}), "gaps.parquet", row_group_size=100)
+    monkeypatch.setattr("mvset.app.tables.formats._BATCH", 100)
+    done = mvset("score", "m.mvset", "gaps.parquet", "--engine", "cuda")
+    assert done.exit_code == 0, done.stderr
+    assert "of 800 rows outside" in done.stdout
+
+
+class OutOfMemoryError(RuntimeError):
+    __module__ = "torch"
+
+
+def test_a_gpu_that_fails_is_told_in_a_sentence(mvset, tables, pretended_gpu, quick_fits, monkeypatch):
+    def fails(*_):
+        raise OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB.\nMore about it.")
+
+    assert mvset("fit", "normal.parquet", "--exclude", "site", "--out", "m.mvset").exit_code == 0
+    for method in ("copied", "scores"):
+        with monkeypatch.context() as patch:
+            patch.setattr(CopiedRowsScore, method, fails)
+            done = mvset("score", "m.mvset", "today.parquet", "--engine", "cuda")
+        said = "The GPU failed: CUDA out of memory. Use the CPU for these rows.\n"
+        assert (done.exit_code, done.stdout, done.stderr) == (1, "", said)
+
+
+def test_other_errors_pass():
+    with pytest.raises(RuntimeError, match="something else"), device.readable_gpu_errors():
+        raise RuntimeError("something else")
+
+
+def test_a_torch_that_is_broken_is_told_in_a_sentence(tmp_path, monkeypatch):
+    (tmp_path / "torch.py").write_text("raise ImportError('libcudart.so.12: cannot open shared object file')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    assert device.missing_device() == "torch cannot be imported: libcudart.so.12: cannot open shared object file"
+
+
+def test_without_a_gpu_there_is_one_sentence(mvset, tables, monkeypatch, quick_fits):
+    monkeypatch.setattr(device, "missing_device", lambda: "torch finds no GPU on this machine.")
+    done = mvset("fit", "normal.parquet", "--exclude", "site", "--engine", "cuda")
+    assert (done.exit_code, done.stdout, done.stderr) == (1, "", "torch finds no GPU on this machine.\n")
+    assert mvset("fit", "normal.parquet", "--exclude", "site", "--engine", "auto", "--out", "m.mvset").exit_code == 0
+    done = mvset("score", "m.mvset", "today.parquet", "--engine", "auto")
+    assert done.exit_code == 0
+    assert "scored on the CPU" in done.stderr
+
+
+def test_without_torch_the_sentence_says_what_to_install(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert device.missing_device() == "A GPU needs one more package, torch: pip install 'mvset[gpu]'"
+    with pytest.raises(device.DeviceError, match="one more package"):
+        device.gpu()
