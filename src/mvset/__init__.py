@@ -1,7 +1,5 @@
 """Minimum Volume sets: the smallest region that contains a given share of a distribution, and what lies outside."""
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING, Any
 

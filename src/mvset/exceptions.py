@@ -4,8 +4,6 @@ Every warning of the library is a :class:`MvsetWarning`; solvers that do not con
 ``ConvergenceWarning``. To silence one kind: ``warnings.simplefilter("ignore", mvset.exceptions.BandwidthEdgeWarning)``.
 """
 
-from __future__ import annotations
-
 import sys
 import warnings
 

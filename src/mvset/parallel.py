@@ -4,8 +4,6 @@ A plain pool and not joblib, whose threads are polled every 10 ms: longer than t
 still says how many threads `n_jobs` means, and which cluster there is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager

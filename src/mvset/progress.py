@@ -1,7 +1,5 @@
 """Progress of a fit: on stderr, and a hook for progress bars."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +11,7 @@ Verbosity = bool | int | Literal["auto"]
 _PATIENCE = 2.0  # seconds
 OnProgress = Callable[[str, float, float], None]  # what is being done, how much of it is done, and how much there is
 _listener: ContextVar[OnProgress | None] = ContextVar("listener", default=None)
-_line: ContextVar[ProgressLine | None] = ContextVar("line", default=None)
+_line: "ContextVar[ProgressLine | None]" = ContextVar("line", default=None)
 
 
 @contextmanager

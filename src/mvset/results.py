@@ -1,7 +1,5 @@
 """What estimators and their methods return, for type hints and for reading their documentation."""
 
-from __future__ import annotations
-
 from mvset.bandwidth.choice import Selection
 from mvset.bandwidth.curves import BandwidthCurve, MassVolumeCurve
 from mvset.calibration.fitted_sets import FittedSets

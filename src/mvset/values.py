@@ -1,7 +1,5 @@
 """Immutable values that hold arrays, and properties that are computed once."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from dataclasses import fields

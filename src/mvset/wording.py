@@ -1,7 +1,5 @@
 """Sentences that are put together: their grammar, and messages that every interface words in its own terms."""
 
-from __future__ import annotations
-
 import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -30,7 +28,7 @@ class Message(str):
     sentences: Sequence[str]
     facts: Mapping[str, Any]
 
-    def __new__(cls, *sentences: str, **facts: Any) -> Message:  # noqa: D102
+    def __new__(cls, *sentences: str, **facts: Any) -> "Message":  # noqa: D102
         message = super().__new__(cls, _joined(sentences, facts, _in_python))
         message.sentences, message.facts = sentences, facts
         return message

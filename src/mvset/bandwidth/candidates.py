@@ -1,7 +1,5 @@
 """What bandwidths are compared on, and one bandwidth solved for every split."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -33,7 +31,7 @@ class SearchTask:
     rng: np.random.RandomState
     run: Map = map
 
-    def subset(self, X: Array, layout: ColumnLayout, splits: Sequence[Split], n_points: int) -> SearchTask:
+    def subset(self, X: Array, layout: ColumnLayout, splits: Sequence[Split], n_points: int) -> "SearchTask":
         """The same task on few rows and columns."""
         return replace(self, X=X, layout=layout, splits=splits, n_points=n_points)
 

@@ -1,7 +1,5 @@
 """One mass-volume curve per bandwidth → the bandwidth of the smallest sets."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """The mass-volume curve of nested sets, the area under it (AMV in the paper) and its mean logarithm."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

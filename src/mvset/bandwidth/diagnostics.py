@@ -1,7 +1,5 @@
 """Warnings about what limits the choice of the bandwidth."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

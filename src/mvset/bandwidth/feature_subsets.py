@@ -4,8 +4,6 @@ N. Goix, "How to evaluate the quality of unsupervised anomaly detection algorith
 this way to compare detectors.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

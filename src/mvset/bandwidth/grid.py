@@ -1,7 +1,5 @@
 """Candidate bandwidths, from the data when the user gives none."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

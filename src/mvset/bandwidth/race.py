@@ -10,8 +10,6 @@ therefore pays k log(n) / (2n) (the Bayesian information criterion), where n is 
 the race. Without it, whitening wins nearly always, and overfits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

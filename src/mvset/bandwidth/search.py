@@ -1,7 +1,5 @@
 """The search for the bandwidth in one scaling: solve, measure, choose, extend the grid."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Training rows → the score function: the scaling, ν and bandwidth with the smallest sets."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """What fitted sets answer about rows in host memory."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,9 +1,8 @@
 """What calibration rows say about masses: offsets by rank, and every answer that follows from a score."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from numbers import Real
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -87,9 +86,7 @@ class Calibration(ArrayValue):
         self._require(effects, ".effects and .order_effects must be at least one.")
 
     @classmethod
-    def from_scores(
-        cls, scores: Array | StreamedScores, guarantee: Guarantee, comparable_from: float = 0.0
-    ) -> Calibration:
+    def from_scores(cls, scores: Array | StreamedScores, guarantee: Guarantee, comparable_from: float = 0.0) -> Self:
         """From the scores of independent calibration rows: all of few, and a summary of many."""
         if isinstance(scores, StreamedScores) and len(scores) > N_ORDERED:
             summary, scores = scores.summary, scores.first
@@ -103,12 +100,12 @@ class Calibration(ArrayValue):
         return cls(guarantee, offsets, values, none, none, comparable_from, summary.counts, summary.exact_up_to)
 
     @classmethod
-    def without_scores(cls, offsets: Array) -> Calibration:
+    def without_scores(cls, offsets: Array) -> Self:
         """Offsets by rank alone, as in the paper: nothing is known about the masses of their sets."""
         none, nothing = np.ones(len(offsets)), np.empty(0)
         return cls(Guarantee("paper"), offsets, nothing, none, none, 0.0, nothing, np.inf)
 
-    def dependent(self, scores: Array, *, ordered: bool | None, effects: Array | None = None) -> Calibration:
+    def dependent(self, scores: Array, *, ordered: bool | None, effects: Array | None = None) -> "Calibration":
         """The same for rows that depend on each other, from their scores in order, and design effects of other kinds.
 
         With ``ordered=None`` the order of the rows counts if their scores depend on it.

@@ -1,8 +1,7 @@
 """Columns that never changed in the rows of the fit: a row in which one differs lies outside every set."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 
@@ -26,7 +25,7 @@ class ConstantColumns(ArrayValue):
         self._require(indices, ".columns must be indices.")
 
     @classmethod
-    def between(cls, lowest: Array, highest: Array) -> ConstantColumns:
+    def between(cls, lowest: Array, highest: Array) -> Self:
         """The constant columns of rows with this range."""
         constant = np.flatnonzero(lowest == highest)
         return cls(constant.astype(np.float64), lowest[constant])

@@ -10,8 +10,6 @@ The share of n calibration rows inside a set has the variance :math:`D\, p (1-p)
   was found by simulation (docs/promises-measured.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The one object that a fit ends in: a score, its calibration, and the volumes of the nested sets."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 

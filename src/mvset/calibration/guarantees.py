@@ -13,8 +13,6 @@ rank guarantees depends on the calibration mode:
   with ties it is larger. The true mass exceeds it with that confidence over draws of the calibration rows.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from numbers import Real
 from typing import Literal

@@ -1,7 +1,5 @@
 """One score for each row that splits hold out: the mean over the models that have not seen it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -6,8 +6,6 @@ each rank stands for; see `guarantees`. In the paper's rule the set of mass β o
 where k is the least rank with k/m >= β; any offset in (s_{k+1}, s_k] does, and we take the middle.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,7 +1,5 @@
 """Which rows train, and which calibrate: from what was asked for and the number of rows."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass
 from numbers import Integral

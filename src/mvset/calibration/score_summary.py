@@ -9,8 +9,6 @@ What is kept depends on the scores only, not on their order or on how they are c
 merged.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mvset.values import Array
@@ -68,7 +66,7 @@ class ScoreSummary:
         self._lowest, others = np.sort(found[: self.n_exact]), found[self.n_exact :]
         self._count(*_binned(others))
 
-    def merge(self, other: ScoreSummary) -> None:
+    def merge(self, other: "ScoreSummary") -> None:
         """Count the scores of another summary as well, which keeps as many."""
         if other.n_exact != self.n_exact:
             raise ValueError(f"A summary of the lowest {self.n_exact} scores cannot take one of {other.n_exact}.")

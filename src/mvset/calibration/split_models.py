@@ -7,8 +7,6 @@ Difference: the functions of the splits differ in height, by orders of magnitude
 by its height, its median over all rows, before anything is averaged or pooled.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Splits into training rows and rows held out: at random, by whole groups, by blocks of time, by any splitter."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -10,10 +10,8 @@ nothing may be mixed in: a group that has enough calibration rows for the mass h
 the whole.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +43,7 @@ class StratumCalibrations(ArrayValue):
         self._require(ascend, ".levels must ascend from 0 to 1 at most.")
 
     @classmethod
-    def of(cls, calibrated: Calibrated, strata: NDArray[Any], mass: float) -> StratumCalibrations:
+    def of(cls, calibrated: Calibrated, strata: NDArray[Any], mass: float) -> Self:
         """Calibrations of the strata, of which each row of the table has one, from the calibration of all rows."""
         named, whole, scores = strata[calibrated.rows], calibrated.calibration, calibrated.scores
         labels = sorted(set(named.tolist()))

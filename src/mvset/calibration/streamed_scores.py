@@ -1,7 +1,5 @@
 """Scores of all rows of a table that train nothing, on this machine or by the workers of a cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -50,7 +48,7 @@ class StreamedScores:
         self._keep(scores)
         self.summary.add(scores)
 
-    def merge(self, following: StreamedScores) -> None:
+    def merge(self, following: "StreamedScores") -> None:
         """Count the scores of a later part, which keeps as many of the first as are missing here."""
         self._keep(following.first)
         self.summary.merge(following.summary)

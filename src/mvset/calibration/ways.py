@@ -3,8 +3,6 @@
 Each way is made when the rows are divided, and is asked once, with the models of the splits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol

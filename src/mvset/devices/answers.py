@@ -9,8 +9,6 @@ Rows that repeat (counts, rounded values) have the score of calibration rows, an
 within rounding of one that many calibration rows share is replaced by it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -88,7 +86,7 @@ class ArrayAnswers(HostAnswers):
         """Masses that people ask for: those around the fitted one, and whole percentages."""
         return [*self.sets.masses.tolist(), *_PERCENTAGES.tolist()]
 
-    def _checked(self, chunks: Iterable[Any], scored: ScoredChunks, edges: Any) -> list[Any]:
+    def _checked(self, chunks: Iterable[Any], scored: "ScoredChunks", edges: Any) -> list[Any]:
         """Scores of chunks, of which those in doubt are taken again on the CPU, many together."""
         xp, found, doubts = self.place.xp, [], _Doubts(self.sets, self.place, self.run)
         repeated = self.place.array(_repeated(self.sets))

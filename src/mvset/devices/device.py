@@ -1,7 +1,5 @@
 """A device for rows that are in host memory or in files, where their number makes that pay."""
 
-from __future__ import annotations
-
 import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Scores of rows in host memory, computed on a device: one batch is copied while the one before is judged."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext

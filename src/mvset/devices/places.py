@@ -4,8 +4,6 @@ The functions are those of the array API standard (https://data-apis.org/array-a
 if it is installed, else the copy that comes with scikit-learn or SciPy.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 from dataclasses import dataclass

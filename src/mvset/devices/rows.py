@@ -1,7 +1,5 @@
 """Rows of arrays of other libraries: validated where they are, and read from there in batches."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

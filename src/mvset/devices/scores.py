@@ -13,8 +13,6 @@ Rows are shifted and scaled in float64, whatever their type, as the compiled cor
 coordinates, and differ only by the rounding of sums and exponentials.
 """
 
-from __future__ import annotations
-
 import importlib
 import logging
 import types

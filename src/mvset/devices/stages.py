@@ -1,7 +1,5 @@
 """Work in stages that overlap: while one batch is judged, the next is read, and the last one written."""
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator

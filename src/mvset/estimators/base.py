@@ -1,7 +1,5 @@
 """What every fitted estimator of nested sets answers: scores, decisions, levels, volumes and inference about masses."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Score rows wherever they are: one picklable function of Arrow batches, for engines that distribute rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -103,7 +101,7 @@ class BatchScorer:
             return self(pa.Table.from_pandas(rows)).to_pandas()
         raise TypeError(f"BatchScorer takes Arrow batches, or pandas or polars DataFrames; got {type(rows).__name__}.")
 
-    def _scored(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def _scored(self, batch: "pa.RecordBatch") -> "pa.RecordBatch":
         import pyarrow as pa
 
         schema = self._schema(batch.schema)
@@ -113,7 +111,7 @@ class BatchScorer:
         results = [with_nulls(getattr(answers, name), rows.answered) for name in _RESULTS]
         return pa.RecordBatch.from_arrays([*batch.columns, *results], schema=schema)
 
-    def _schema(self, schema: pa.Schema) -> pa.Schema:
+    def _schema(self, schema: "pa.Schema") -> "pa.Schema":
         import pyarrow as pa
 
         columns = self.columns

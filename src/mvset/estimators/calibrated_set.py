@@ -1,11 +1,9 @@
 """Calibrated nested sets around any outlier detector."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -139,7 +137,7 @@ class CalibratedSet(MetaEstimatorMixin, SetEstimator):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> CalibratedSet:
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
         """Fit a detector on every split and calibrate their mean.
 
         Parameters

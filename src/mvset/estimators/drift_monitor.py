@@ -1,7 +1,5 @@
 """Drift over time: a conformal test martingale over batches of rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Integral
@@ -205,7 +203,7 @@ class Bets(ArrayValue):
         counted = self.histograms.shape[1] == _BINS and (self.histograms >= 0).all()
         self._require(counted, f".histograms must have {_BINS} counts for each bet.")
 
-    def started(self, batch: int) -> Bets:
+    def started(self, batch: int) -> "Bets":
         """With one more bet: a share 1/(j (j+1)) of the initial capital from batch j on; the rest waits.
 
         Beyond the limit, the two neighbouring bets whose ages have the ratio closest to one are merged: the older
@@ -222,7 +220,7 @@ class Bets(ArrayValue):
         keep = np.arange(len(starts)) != older
         return Bets(starts[keep], log_capitals[keep], histograms[keep])
 
-    def updated(self, histogram: Indices) -> Bets:
+    def updated(self, histogram: Indices) -> "Bets":
         """After a batch whose p-values have this histogram."""
         grown = self.histograms + histogram
         gains = _log_likelihood_ratios(grown) - _log_likelihood_ratios(self.histograms)

@@ -1,10 +1,8 @@
 """A fitted model taken apart: the steps before the nested sets, and the estimator of the sets."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +48,7 @@ class FittedModel:
     prepared_names: list[str]  # of the columns that the nested sets see
 
     @classmethod
-    def of(cls, model: Any) -> FittedModel:
+    def of(cls, model: Any) -> Self:
         """Take a model apart; refuse one that does not end in nested sets."""
         estimator = _last_step(model)
         if not isinstance(estimator, SetEstimator):
@@ -73,7 +71,7 @@ class FittedModel:
         )
 
     @classmethod
-    def of_minimum_volume_set(cls, model: Any) -> FittedModel:
+    def of_minimum_volume_set(cls, model: Any) -> Self:
         """The same, for those who need all answers of a MinimumVolumeSet."""
         estimator = _last_step(model)
         if not isinstance(estimator, MinimumVolumeSet):
@@ -194,7 +192,7 @@ def _without_names(step: Any) -> Any:
     return nameless
 
 
-def with_nulls(values: NDArray[Any], answered: Flags) -> pa.Array:
+def with_nulls(values: NDArray[Any], answered: Flags) -> "pa.Array":
     """Return values of the rows that have an answer as an Arrow array of all rows; the others, and NaN, are null."""
     import pyarrow as pa
 

@@ -1,9 +1,7 @@
 """The estimator: `fit` encodes rows, divides them, shapes the score function and calibrates it, one room for each."""
 
-from __future__ import annotations
-
 from numbers import Integral, Real
-from typing import Any, Literal, cast
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -270,7 +268,7 @@ class MinimumVolumeSet(SetEstimator):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None, strata: Any = None) -> MinimumVolumeSet:
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None, strata: Any = None) -> Self:
         """Estimate the set.
 
         Parameters

@@ -1,10 +1,8 @@
 """The plain one-class SVM, the method that the paper compares with: at ν = 1-α, without calibration."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -175,7 +173,7 @@ class OneClassSVM(OutlierMixin, BaseEstimator):
         checked_array(type(self).__name__, "offset_", self.offset_, 1, length=1)
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> OneClassSVM:
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Solve the dual on all rows.
 
         Parameters

@@ -1,7 +1,5 @@
 """Rows of any kind → encoded rows: arrays, data frames, streams and arrays on a GPU become one object."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

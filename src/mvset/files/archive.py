@@ -5,8 +5,6 @@ members. So the memory and time to read a file are bounded by its size, whatever
 or edited file from one as it was written. It is no signature: whoever writes a file can compute it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Atomic writing: a file is written under a temporary name and renamed when complete, so it is never partial."""
 
-from __future__ import annotations
-
 import errno
 import os
 import secrets

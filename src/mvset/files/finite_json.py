@@ -1,7 +1,5 @@
 """JSON of values that it cannot represent."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Model files: a skops archive, which holds data and no code, and a note on what wrote it, with a checksum."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """A fitted model as an ONNX graph, for runtimes without Python."""
 
-from __future__ import annotations
-
 import json
 from typing import TYPE_CHECKING, Any, cast
 
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto, TensorProto
 
 
-def to_onnx(model: Any, *, dtype: DTypeLike = np.float64) -> ModelProto:
+def to_onnx(model: Any, *, dtype: DTypeLike = np.float64) -> "ModelProto":
     """Turn a fitted model into an ONNX graph that judges rows as it does.
 
     Parameters

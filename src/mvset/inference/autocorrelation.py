@@ -1,7 +1,5 @@
 """How alike neighbouring values of a series are."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mvset.values import Array

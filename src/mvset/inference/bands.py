@@ -8,8 +8,6 @@ masses of interest are, these bounds are much narrower than those of Dvoretzky, 
 which are as wide at 0.99 as at 0.5.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

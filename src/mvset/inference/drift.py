@@ -1,8 +1,7 @@
 """Is a batch of rows still like the calibration rows? Two tests, from counts that are taken part by part."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from scipy.stats import hypergeom, kstwo
@@ -23,7 +22,7 @@ class CountedScores:
     exact_up_to: float = np.inf
 
     @classmethod
-    def of(cls, scores: Array) -> CountedScores:
+    def of(cls, scores: Array) -> Self:
         """One row for each score."""
         return cls(np.sort(scores), np.ones(len(scores)))
 

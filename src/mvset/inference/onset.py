@@ -19,8 +19,6 @@ Neighbouring rows are often alike: the counts are divided by the variance inflat
 before and after the change, as a likelihood of n rows that count for n / D independent ones.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -4,8 +4,6 @@ With m calibration scores s_1 … s_m, the p-value of a row of score s is :math:
 the row and the calibration rows are exchangeable, it is at most t with probability t at most, for every t.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv

@@ -1,7 +1,5 @@
 """Results of statistical inference about masses, rows and batches."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from mvset.values import Array, ArrayValue, Flags

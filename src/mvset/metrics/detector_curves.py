@@ -1,7 +1,5 @@
 """Mass-volume curves of any outlier detector: how good a score is, without labels."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

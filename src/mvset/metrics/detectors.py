@@ -1,7 +1,5 @@
 """Adapters to other libraries' detectors: their scores, high where the rows are, and the input they take."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module

@@ -1,7 +1,5 @@
 """How much two sets differ: the volume of their symmetric difference."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

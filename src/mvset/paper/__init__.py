@@ -3,8 +3,6 @@
 It uses the product's kernels, solver, volume samples and curves. Nothing outside `app` imports it.
 """
 
-from __future__ import annotations
-
 from mvset.paper import datasets
 from mvset.paper.calibrated_one_class_svm import CalibratedOneClassSVM
 from mvset.paper.plugin_kernel_density import PluginKernelDensity

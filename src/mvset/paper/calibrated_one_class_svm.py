@@ -4,12 +4,10 @@ Comments in `fit` follow the lines of Fig. 3; text in parentheses is ours. Names
 `held_out`. `f` has the values of f_σ^b on it for all splits b. `duals` has the solutions, whose `coefficients` are γ^b.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -197,7 +195,7 @@ class CalibratedOneClassSVM(SetEstimator):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> CalibratedOneClassSVM:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Run the algorithm of Fig. 3, or of Fig. 2 with a single split.
 
         Parameters

@@ -3,8 +3,6 @@
 Imports `volume` and `validation`; imported by `experiments`, the benchmarks and the tests.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any

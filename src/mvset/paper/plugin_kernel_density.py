@@ -1,10 +1,8 @@
 """The plug-in approach the method is compared with: a kernel density estimate, cut at the mass of its own rows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -142,7 +140,7 @@ class PluginKernelDensity(SetEstimator):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> PluginKernelDensity:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Choose the bandwidth, estimate the density and cut it.
 
         Parameters

@@ -1,7 +1,5 @@
 """Helpers shared by all displays: axes to draw on, and a common style."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,9 +1,7 @@
 """Display of the bandwidth selection: the criterion of every candidate."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -61,7 +59,7 @@ class BandwidthDisplay(Drawn):
     choice_: Any = field(init=False, repr=False, default=None)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> BandwidthDisplay:
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
         """Draw the bandwidths tried by a fitted model.
 
         Parameters
@@ -90,7 +88,7 @@ class BandwidthDisplay(Drawn):
             raise TypeError(f"{type(fitted).__name__} does not select a bandwidth by volume: nothing to draw.")
         return cls(BandwidthComparison.of(fitted.selection_), fitted.sigma_).plot(ax)
 
-    def plot(self, ax: Any = None) -> BandwidthDisplay:
+    def plot(self, ax: Any = None) -> Self:
         """Draw the criterion and the selected bandwidth.
 
         Values far above the minimum lie outside the axes.

@@ -1,9 +1,7 @@
 """Display of the levels of rows against the uniform distribution that levels of normal rows follow."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -91,7 +89,7 @@ class LevelHistogramDisplay(Drawn):
         kind: Kind = "histogram",
         confidence: float = 0.95,
         ax: Any = None,
-    ) -> LevelHistogramDisplay:
+    ) -> Self:
         """Draw the levels of rows under a fitted model.
 
         Parameters
@@ -131,7 +129,7 @@ class LevelHistogramDisplay(Drawn):
         band = sets.calibration.mass_band(confidence=confidence) if n_calibration else None
         return cls(sets.level(table_scores(model, X)), sets.mass, band, n_calibration or None, bins).plot(ax, kind=kind)
 
-    def plot(self, ax: Any = None, *, kind: Kind = "histogram") -> LevelHistogramDisplay:
+    def plot(self, ax: Any = None, *, kind: Kind = "histogram") -> Self:
         """Draw the levels.
 
         Parameters

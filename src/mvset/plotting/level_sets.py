@@ -1,10 +1,8 @@
 """Display of nested sets over pairs of columns."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -93,7 +91,7 @@ class LevelSetDisplay(Drawn):
         at: ArrayLike | None = None,
         confidence: float = 0.95,
         ax: Any = None,
-    ) -> LevelSetDisplay:
+    ) -> Self:
         """Draw the nested sets of a fitted model.
 
         Parameters
@@ -157,7 +155,7 @@ class LevelSetDisplay(Drawn):
             caption=caption if len(table.names) > 2 else None,
         ).plot(ax)
 
-    def plot(self, ax: Any = None) -> LevelSetDisplay:
+    def plot(self, ax: Any = None) -> Self:
         """Draw one panel for each slice.
 
         Parameters

@@ -1,9 +1,7 @@
 """Display of mass-volume curves."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -95,7 +93,7 @@ class MassVolumeDisplay(Drawn):
         name: str | None = None,
         ax: Any = None,
         **kwargs: Any,
-    ) -> MassVolumeDisplay:
+    ) -> Self:
         """Draw the mass-volume curve of a fitted model.
 
         Parameters
@@ -151,7 +149,7 @@ class MassVolumeDisplay(Drawn):
             numbers = {key: getattr(curve, key) for key in ("masses", "volumes", "lower", "upper")}
         return cls(**numbers, confidence=confidence, name=name or type(last).__name__).plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> MassVolumeDisplay:
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw the curve and its bands.
 
         Parameters

@@ -1,11 +1,9 @@
 """The numbers behind displays and the charts of the report: slices, masses, bandwidths, bars."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import ndtri
@@ -60,7 +58,7 @@ class DrawnTable:
     categories: dict[int, list[str]]  # the values of each category column, by code
 
     @classmethod
-    def of(cls, model: FittedModel, X: Any) -> DrawnTable:
+    def of(cls, model: FittedModel, X: Any) -> Self:
         """The rows of X, in the columns of the table also for a Pipeline."""
         names = model.feature_names
         if model.before is None:
@@ -233,7 +231,7 @@ class BandwidthComparison:
     title: str | None  # the selection rule in a sentence; None if there was only one candidate
 
     @classmethod
-    def of(cls, selection: Selection) -> BandwidthComparison:
+    def of(cls, selection: Selection) -> Self:
         """The comparison behind the selection of a fit."""
         compared = selection.eligible if selection.eligible.any() else np.ones_like(selection.eligible)
         least = min(selection.values[compared & np.isfinite(selection.values)], default=0.0)

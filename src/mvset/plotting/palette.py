@@ -1,7 +1,5 @@
 """Colours of all figures, used consistently; distinguishable in greyscale print and for colour-blind readers."""
 
-from __future__ import annotations
-
 OURS = "#2171b5"
 OURS_LIGHT = "#6baed6"
 OURS_DARK = "#08306b"

@@ -1,11 +1,9 @@
 """Category columns: their values in the rows of a fit, and rows in which numbers stand for these values."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -50,14 +48,14 @@ class Categories(ArrayValue):
         return bool(self.values)
 
     @classmethod
-    def of(cls, X: Any, named: Any, *, missing: bool = False) -> Categories:
+    def of(cls, X: Any, named: Any, *, missing: bool = False) -> Self:
         """The category columns of a table: those named, or those of text if `named` is "from_dtype".
 
         With `missing`, a missing value is a category, too.
         """
         columns = _columns_named(X, named)
         if not columns:
-            return NO_CATEGORIES
+            return cls()
         n_rows, n_columns = _shape(X)
         if len(columns) == n_columns:
             raise ValueError("All columns of X are categories: at least one numeric column is needed for a volume.")
@@ -71,7 +69,7 @@ class Categories(ArrayValue):
         return cls(np.array(columns, dtype=np.float64), values, n_columns)
 
     @classmethod
-    def named(cls, names: Sequence[str], values: Mapping[str, Sequence[str]]) -> Categories:
+    def named(cls, names: Sequence[str], values: Mapping[str, Sequence[str]]) -> Self:
         """The categories of a table with these columns, from the values of those that are categories."""
         columns = [j for j, name in enumerate(names) if name in values]
         return cls(np.array(columns, dtype=np.float64), [list(values[names[j]]) for j in columns], len(names))

@@ -1,7 +1,5 @@
 """Columns of a table as rows of numbers: the one rule for codes, strata and which rows have an answer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

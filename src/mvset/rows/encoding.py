@@ -1,7 +1,5 @@
 """Rows of a table as rows of numbers for the kernel: missing values are filled, categories become zeros and ones."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any

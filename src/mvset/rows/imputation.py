@@ -1,9 +1,7 @@
 """Missing values: filled from similar rows of the fit, and remembered where they are informative."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.stats import ks_2samp
@@ -43,7 +41,7 @@ class Imputation(ArrayValue):
         self._require(indices, ".indicators must be indices of columns.")
 
     @classmethod
-    def fitted(cls, X: Array, categories: Categories, rng: np.random.RandomState, names: Any = None) -> Imputation:
+    def fitted(cls, X: Array, categories: Categories, rng: np.random.RandomState, names: Any = None) -> Self:
         """From rows with codes in place of categories."""
         missing = np.isnan(X)
         if missing.all(axis=0).any():

@@ -8,8 +8,6 @@
 - A label is missing if it is None, NaN, NaT, NA, null, masked or blank text.
 """
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 from numbers import Integral

@@ -1,7 +1,5 @@
 """Where the columns of a table are in encoded rows: numbers first, then a block of zeros and ones per category."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -47,7 +45,7 @@ class ColumnLayout:
         varies = np.ptp(X, axis=0) > 0
         return np.flatnonzero([*varies[: self.n_numeric], *(varies[block].any() for block in self.blocks)])
 
-    def selected(self, columns: Sequence[int] | Indices) -> tuple[Indices, ColumnLayout]:
+    def selected(self, columns: Sequence[int] | Indices) -> "tuple[Indices, ColumnLayout]":
         """Encoded columns of some columns, and their layout; the numeric ones come first."""
         numeric = [int(column) for column in columns if column < self.n_numeric]
         blocks = [self.blocks[column - self.n_numeric] for column in columns if column >= self.n_numeric]

@@ -1,7 +1,5 @@
 """A uniform random sample of rows that arrive in batches (reservoir sampling)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mvset.values import Array

@@ -1,7 +1,5 @@
 """Tables that are read in batches, because they are larger than memory; or in parts, by the workers of a cluster."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

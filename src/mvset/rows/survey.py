@@ -1,7 +1,5 @@
 """One pass over a table that is read in batches: its length, its range and a sample; and all other rows after that."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

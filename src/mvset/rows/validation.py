@@ -1,7 +1,5 @@
 """Validation of rows and parameters, the same for every estimator; errors name the column at fault."""
 
-from __future__ import annotations
-
 from datetime import date, time, timedelta
 from numbers import Integral, Real
 from typing import Any

@@ -11,8 +11,6 @@ the dual.
 # mypy: check-untyped-defs=False
 # (numba infers the types of compiled functions itself)
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from pickle import UnpicklingError

@@ -1,9 +1,8 @@
 """Summary of the solves of one bandwidth, and the warning when some did not converge."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -23,7 +22,7 @@ class SolveReport:
     failures: tuple[DualStatus, ...]
 
     @classmethod
-    def of(cls, duals: Sequence[Dual]) -> SolveReport:
+    def of(cls, duals: Sequence[Dual]) -> Self:
         """Summarise the solves of all splits."""
         return cls(
             iterations=max(1, sum(dual.iterations for dual in duals)),  # scikit-learn demands one at least

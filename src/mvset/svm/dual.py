@@ -1,7 +1,5 @@
 """The dual of the one-class SVM: eq. (3) of the paper, for every split at one bandwidth."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -71,7 +69,7 @@ class Dual:
         alpha = self.alpha.astype(np.float64)
         return np.asarray(alpha / alpha.sum())
 
-    def compact(self) -> Dual:
+    def compact(self) -> "Dual":
         """The same solution in a quarter of the memory: no gradient, and alpha as the float32 that the solver used."""
         return replace(self, alpha=self.alpha.astype(np.float32), gradient=self.gradient[:0])
 

@@ -1,7 +1,5 @@
 """The solution function of the one-class SVM, and the mean of several: a kernel expansion."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from numbers import Real

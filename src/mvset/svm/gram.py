@@ -1,7 +1,5 @@
 """The Gram matrix of one bandwidth, shared by all splits: k(x_i, x_j) in eq. (3) of the paper."""
 
-from __future__ import annotations
-
 import threading
 from collections import deque
 from dataclasses import dataclass
@@ -34,7 +32,7 @@ class GaussianGram:
     known: Flags
 
     @property
-    def passing(self) -> GaussianGram:
+    def passing(self) -> "GaussianGram":
         """The same matrix for a single pass over its rows.
 
         Rows of a large matrix that are not known yet are computed but not stored: writing them to memory that has not

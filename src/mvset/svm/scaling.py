@@ -6,10 +6,8 @@ set of AX is A times the set of X. Like the one-class SVM itself it must be fitt
 that calibrate, it makes them look more normal than new rows are.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 from sklearn.covariance import ledoit_wolf_shrinkage
@@ -38,7 +36,7 @@ class Scaling(ArrayValue):
         self._require(self.mixing.shape in ((0, 0), shape), f".mixing must be empty or of shape {shape}.")
 
     @classmethod
-    def fitted(cls, name: ScalingName, X: Array, deviations: Array, layout: ColumnLayout | None = None) -> Scaling:
+    def fitted(cls, name: ScalingName, X: Array, deviations: Array, layout: ColumnLayout | None = None) -> Self:
         """The scaling of a name, fitted to rows, which are encoded as `layout` says.
 
         A category column counts as much as a numeric one: whatever the scaling, the mean squared distance of two rows

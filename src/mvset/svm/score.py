@@ -1,7 +1,5 @@
 """The score of rows of a table: the mean over splits of their solution functions, F^B of the paper without offset."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -88,7 +86,7 @@ class Score(ArrayValue):
         return values
 
     @property
-    def on_encoded(self) -> Score:
+    def on_encoded(self) -> "Score":
         """The same function of rows that are encoded already."""
         return replace(self, encoding=RowEncoding(self.centres.shape[1]))
 

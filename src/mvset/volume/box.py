@@ -1,7 +1,5 @@
 """Volume samples of the paper (Section II-C): uniform points in the smallest box around the rows."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.stats import qmc
 

@@ -5,8 +5,6 @@ volume of its part in the cell. Points are drawn in the numeric columns first. E
 :math:`r(c \mid z)`: a cell of rows near the point as a rule, but also any other one. Its weight is divided by r.
 """
 
-from __future__ import annotations
-
 from functools import reduce
 
 import numpy as np

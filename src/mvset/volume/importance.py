@@ -4,8 +4,6 @@ The uniform distribution of the paper on the box around the rows hits no set in 
 adapts to the set.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -4,8 +4,6 @@
 over the points inside it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from numbers import Integral
 

@@ -11,8 +11,6 @@ one, are proportional to 1/q: the weighted points follow the uniform distributio
 shapes and scales contain the points.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -75,7 +73,7 @@ class Proposal:
         """Logarithm of the density."""
         return _log_sum_exp(self._log_shape_densities(coverages))
 
-    def reweighted(self, coverages: Coverages, target_weights: Array) -> Proposal:
+    def reweighted(self, coverages: Coverages, target_weights: Array) -> "Proposal":
         """The same shapes with weights closer to the target distribution: steps of expectation-maximisation."""
         proposal = self
         for _ in range(_EM_STEPS):
@@ -94,13 +92,13 @@ class Proposal:
         largest = np.argsort(-totals, kind="stable")[:_MAX_SHAPES]
         return np.union1d(np.arange(N_DEFENSIVE), largest)
 
-    def restricted_to(self, kept: Indices) -> Proposal:
+    def restricted_to(self, kept: Indices) -> "Proposal":
         """The mixture of the shapes with these indices; the defensive ones have at least a little weight."""
         weights = self.weights[kept]
         weights[:N_DEFENSIVE] += _MIN_WEIGHT / N_SCALES
         return Proposal([self.shapes[k] for k in kept], self.scales[kept], weights / weights.sum())
 
-    def refitted(self, points: Array, coverages: Coverages, target_weights: Array) -> Proposal:
+    def refitted(self, points: Array, coverages: Coverages, target_weights: Array) -> "Proposal":
         """Half this mixture, half shapes fitted to the points, each to those that one of its shapes accounts for."""
         log_densities = self._log_shape_densities(coverages)
         responsibilities = np.exp(log_densities - _log_sum_exp(log_densities)) * target_weights
@@ -121,7 +119,7 @@ class Proposal:
             0.5 * np.concatenate([self.weights, weights / weights.sum()]),
         )
 
-    def with_defence(self, fraction: float) -> Proposal:
+    def with_defence(self, fraction: float) -> "Proposal":
         """Weights for the final draw, wider than the adapted ones.
 
         A `fraction` of the weight of each shape is spread evenly over its scales, and of the rest `_OUTWARD` moves to

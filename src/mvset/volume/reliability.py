@@ -1,7 +1,5 @@
 """Warnings about volumes that rest on too few effective sample points."""
 
-from __future__ import annotations
-
 from mvset.exceptions import VolumeWarning, warn
 from mvset.volume.measure import VolumeEstimate, VolumeSample
 from mvset.volume.sampler import SUFFICIENT

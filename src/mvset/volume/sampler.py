@@ -1,7 +1,5 @@
 """The choice of the volume sample: in the box or by importance sampling, and with how many points."""
 
-from __future__ import annotations
-
 from numbers import Integral
 from typing import Literal
 

@@ -5,10 +5,8 @@ boxes one number answers that, the smallest scale that contains the point. For b
 each scale, the fraction of the balls that contain the point.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -53,7 +51,7 @@ class ConvexCoverage:
     n_scales: int
 
     @classmethod
-    def from_gauges(cls, gauges: Array, scales: Array) -> ConvexCoverage:
+    def from_gauges(cls, gauges: Array, scales: Array) -> Self:
         """Coverage from the gauge of each point: the scale at which the point lies on the surface."""
         return cls(np.searchsorted(scales, gauges), len(scales))
 
@@ -147,7 +145,7 @@ class Box:
     half: Array
 
     @classmethod
-    def around(cls, points: Array) -> Box:
+    def around(cls, points: Array) -> Self:
         """Smallest box that contains the points."""
         low, high = points.min(axis=0), points.max(axis=0)
         return cls(0.5 * (low + high), np.maximum(0.5 * (high - low), np.finfo(float).tiny))

@@ -1,7 +1,5 @@
 """The command line ``mvset``: one module per command, and the options, messages and exit codes that they share."""
 
-from __future__ import annotations
-
 import io
 import logging
 import sys

@@ -1,7 +1,5 @@
 """The application: all commands and the top-level options."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """``mvset demo``: runs the other commands on simulated tables."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 from typing import Annotated

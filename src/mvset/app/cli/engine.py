@@ -1,7 +1,5 @@
 """What computes: the CPU, a GPU through torch, or a cluster of Dask or Ray through the backends of joblib."""
 
-from __future__ import annotations
-
 import logging
 import re
 import warnings

@@ -1,7 +1,5 @@
 """``mvset export``: converts a model for other runtimes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

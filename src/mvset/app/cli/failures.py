@@ -1,7 +1,5 @@
 """Errors become one sentence on stderr and an exit code; users never see a traceback."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import sys

@@ -1,7 +1,5 @@
 """``mvset fit``: fits a model to a table of normal behaviour."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """``mvset info``: shows the contents of a model file."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mvset.app.cli import options

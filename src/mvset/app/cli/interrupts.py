@@ -1,7 +1,5 @@
 """Signals that ask a command to stop: an exception, however deep in other libraries they arrive."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import threading
@@ -14,7 +12,7 @@ _SOON = 0.05  # seconds
 _PATIENCE = 2.0  # seconds in which a command that is being stopped removes its temporary files
 # Ctrl-C, the request of another program, and a terminal that is closed; Windows does not have the last.
 _SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-_listening: list[Interrupts] = []
+_listening: "list[Interrupts]" = []
 
 
 class Interrupts:

@@ -1,7 +1,5 @@
 """Options that several commands share, and the work that they stand for: models, tables and fits."""
 
-from __future__ import annotations
-
 import errno
 import os
 import warnings

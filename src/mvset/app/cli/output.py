@@ -1,7 +1,5 @@
 """Results on stdout: aligned text, or JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

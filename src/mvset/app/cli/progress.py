@@ -1,7 +1,5 @@
 """A progress bar on stderr, with the estimated time left."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 

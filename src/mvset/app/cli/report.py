@@ -1,7 +1,5 @@
 """``mvset report``: writes an HTML report on a table."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any

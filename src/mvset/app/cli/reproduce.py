@@ -1,7 +1,5 @@
 """``mvset reproduce``: runs the paper's experiments."""
 
-from __future__ import annotations
-
 import time
 from functools import partial
 from pathlib import Path

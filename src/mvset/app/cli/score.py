@@ -1,7 +1,5 @@
 """``mvset score``: scores every row of a table and tests the table as a whole for drift."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -99,7 +97,7 @@ def score_command(
         raise typer.Exit(DRIFTED)
 
 
-def _json_results(result: TableSummary, reader: TableReader, out: Path | None) -> dict[str, Any]:
+def _json_results(result: "TableSummary", reader: "TableReader", out: Path | None) -> dict[str, Any]:
     return {
         "rows": reader.n_rows,
         "rows_dropped": reader.n_dropped,
@@ -112,7 +110,7 @@ def _json_results(result: TableSummary, reader: TableReader, out: Path | None) -
     }
 
 
-def _print_results(result: TableSummary, reader: TableReader, out: Path | None) -> None:
+def _print_results(result: "TableSummary", reader: "TableReader", out: Path | None) -> None:
     typer.echo("Most unusual")
     header = [*result.unusual[0].kept, "row", "level", "top_feature", "value", "normal"]
     print_table(
@@ -135,7 +133,7 @@ def _print_results(result: TableSummary, reader: TableReader, out: Path | None) 
     )
 
 
-def _print_columns(result: TableSummary) -> None:
+def _print_columns(result: "TableSummary") -> None:
     """Print which columns explain the rows outside."""
     explaining = [column for column in result.columns if column.share > 0][:_MAX_COLUMNS]
     if not explaining:

@@ -1,7 +1,5 @@
 """``mvset watch``: scores files as they arrive in a folder."""
 
-from __future__ import annotations
-
 import hashlib
 from contextlib import closing
 from dataclasses import asdict
@@ -111,7 +109,7 @@ def _fingerprinted(model: Path, jobs: int) -> tuple[Any, str]:
     return fitted, before
 
 
-def _note_comparison(state: WatchState, *, reserved: bool) -> None:
+def _note_comparison(state: "WatchState", *, reserved: bool) -> None:
     """Print with what the drift monitor compares, if that is not what one may expect."""
     if state.model_changed:
         print_note("the model or --mass has changed, so the drift monitor starts anew. No file is scored again.")
@@ -122,7 +120,7 @@ def _note_comparison(state: WatchState, *, reserved: bool) -> None:
         )
 
 
-def _print_scored(file: ScoredFile, *, as_json: bool) -> None:
+def _print_scored(file: "ScoredFile", *, as_json: bool) -> None:
     """Print the verdict on a file, and on stderr when the rows begin to drift and when they are normal again."""
     if as_json:
         print_json(asdict(file), indent=None)

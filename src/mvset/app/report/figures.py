@@ -1,7 +1,5 @@
 """Second step of the report: interactive plotly figures from the numbers."""
 
-from __future__ import annotations
-
 from html import escape
 from typing import Any
 

@@ -1,12 +1,10 @@
 """First step of the report: all numbers that it shows."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import cast
+from typing import Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -169,7 +167,7 @@ class _DrawnRows:
     inside: Flags  # whether each row lies in the largest set; all True if none does
 
     @classmethod
-    def of(cls, model: FittedModel, survey: TableSummary) -> _DrawnRows:
+    def of(cls, model: FittedModel, survey: TableSummary) -> Self:
         """The sample of a table; in transformed columns if these are not the columns of the table."""
         rows, names = survey.sample.rows, model.feature_names
         prepared = model.estimator._encoding.completed(np.asarray(model.prepared(rows)))

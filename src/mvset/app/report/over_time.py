@@ -1,9 +1,7 @@
 """Numbers of the chart over time: rows and their levels, the running share outside, and what is expected of it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.stats import betabinom
@@ -39,7 +37,7 @@ class OverTime:
     onset_times: Array  # first, low, high, and until if it ended; empty without drift
 
     @classmethod
-    def of(cls, model: FittedModel, survey: TableSummary, confidence: float) -> OverTime:
+    def of(cls, model: FittedModel, survey: TableSummary, confidence: float) -> Self:
         """The chart of a table."""
         timeline, sample, flagged = survey.timeline, survey.sample, survey.flagged
         window, share_times, shares = _running_share(timeline, 1.0 - survey.mass)

@@ -1,7 +1,5 @@
 """Third step of the report: one self-contained HTML page from the figures."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

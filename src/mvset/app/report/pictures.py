@@ -1,7 +1,5 @@
 """Static PNG versions of the figures, for browsers without JavaScript."""
 
-from __future__ import annotations
-
 import base64
 import io
 from collections.abc import Callable

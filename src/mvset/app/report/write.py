@@ -1,7 +1,5 @@
 """Write a report on rows in memory; `report_scan` also serves tables that are read in batches."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

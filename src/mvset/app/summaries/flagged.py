@@ -1,9 +1,7 @@
 """The rows outside, or a random sample of them: which columns explain them, and what is normal in these columns."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +25,7 @@ class Sample:
     times: Array  # or places in the table
 
     @classmethod
-    def of(cls, table: Array) -> Sample:
+    def of(cls, table: Array) -> Self:
         """Rows with all else that is known of them in their last columns."""
         return cls(table[:, :-4], table[:, -4].astype(np.int64), *table[:, -3:].T)
 
@@ -50,7 +48,7 @@ class FlaggedSample:
         self.n_rows += len(rows)
         self._take(rows, _keys(places))
 
-    def merge(self, other: FlaggedSample) -> None:
+    def merge(self, other: "FlaggedSample") -> None:
         """Add what another has sampled."""
         self.n_rows += other.n_rows
         self._take(other._rows, other._keys)

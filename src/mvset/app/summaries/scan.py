@@ -1,7 +1,5 @@
 """One pass over a table, batch by batch: scores every row and summarises all rows in bounded memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """How values of a table are written for people, in the terminal and on the page."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Levels of rows in the order of time: counts in blocks, in bounded memory, and since when rows are unlike the fit."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -115,13 +113,13 @@ class Timeline:
         rows["counts"][np.arange(len(rows)), np.searchsorted(self.edges[1:-1], levels, side="left")] = 1
         self._take(rows, "row" if times is None else times.kind)
 
-    def merge(self, other: Timeline) -> None:
+    def merge(self, other: "Timeline") -> None:
         """Count what another has counted."""
         if other._log_width is not None:
             self._log_width = max(other._log_width, self._log_width or other._log_width)
         self._take(other.blocks, other.kind)
 
-    def summary(self, tables: Sequence[str], drift: DriftResult, calibration_rows: float) -> TimelineSummary:
+    def summary(self, tables: Sequence[str], drift: DriftResult, calibration_rows: float) -> "TimelineSummary":
         """What was counted; if there is drift, with its onset."""
         blocks, counts = self.blocks, self.blocks["counts"]
         outside = counts[:, np.searchsorted(self.edges, self._mass) :].sum(axis=1)

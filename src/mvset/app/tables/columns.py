@@ -1,7 +1,5 @@
 """Select the columns of a table by their roles; check them before a fit: errors, and warnings if they mislead."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Rows selected by an SQL condition, which sees the columns of a row and nothing else."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

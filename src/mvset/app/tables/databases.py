@@ -4,8 +4,6 @@ A query can still call whatever functions the role has a right to call on the se
 what it may do there is limited by the rights of the role, not here.
 """
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections.abc import Callable

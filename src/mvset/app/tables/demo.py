@@ -1,7 +1,5 @@
 """Simulated tables for ``mvset demo``: a healthy pump, and the same pump on a day when a bearing wears out."""
 
-from __future__ import annotations
-
 import csv
 from datetime import datetime, timedelta
 from pathlib import Path

@@ -1,12 +1,10 @@
 """Guess how a text table is written: separator, header or none, decimal mark, comments, lines that are no rows."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 from mvset.app.tables.numbers import PLAIN, NumberStyle, is_number
 from mvset.app.tables.options import ReadingOptions
@@ -52,7 +50,7 @@ class Dialect:
         return {name: value for name, value in asdict(self).items() if name != "names"}
 
     @classmethod
-    def from_json(cls, stored: dict[str, Any]) -> Dialect:
+    def from_json(cls, stored: dict[str, Any]) -> Self:
         """The dialect that a model remembers."""
         return cls(**{**stored, "numbers": NumberStyle(**stored["numbers"])})
 
@@ -98,7 +96,7 @@ class _Candidate:
     points: float  # how much the rows are like a table
 
     @classmethod
-    def of(cls, lines: Sequence[str], separator: str, given: ReadingOptions) -> _Candidate | None:
+    def of(cls, lines: Sequence[str], separator: str, given: ReadingOptions) -> "_Candidate | None":
         rows, starts = _cut(lines, separator)
         if not rows:
             return None

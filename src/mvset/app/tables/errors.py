@@ -1,7 +1,5 @@
 """Errors that users can fix by editing a table or changing an option, and the phrases that their messages share."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable, Sequence
 

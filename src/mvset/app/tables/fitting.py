@@ -1,7 +1,5 @@
 """Fit a model to a table, with the order and the groups of its rows."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy

@@ -1,7 +1,5 @@
 """File formats: one class per format reads the schema of a file and its rows as record batches."""
 
-from __future__ import annotations
-
 import codecs
 import os
 import re
@@ -52,7 +50,7 @@ _SNIFFED = 256 << 10  # bytes that tell how a text is written
 
 
 @contextmanager
-def _read_errors(file: TableFile) -> Iterator[None]:
+def _read_errors(file: "TableFile") -> Iterator[None]:
     """Turn the errors of pyarrow, and a change of the file, into a TableError or an OSError that names the file."""
     with unchanged(file.path, file.label, file.version):
         try:
@@ -124,7 +122,7 @@ class TableFile:
                 yield pa.RecordBatch.from_arrays(columns, schema=wanted), share
                 start += batch.num_rows
 
-    def parts(self) -> list[TableFile]:
+    def parts(self) -> "list[TableFile]":
         """The file in parts of consecutive blocks, which can be read by themselves: text is not divided."""
         with _read_errors(self):
             return [replace(self, blocks=blocks) for blocks in consecutive(self._sizes())] or [self]

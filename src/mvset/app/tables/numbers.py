@@ -1,7 +1,5 @@
 """Numbers as people write them: decimal commas, thousands, percent signs, and words for missing values."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Open a text whatever it is packed in, gzip, another encoding, comments; and notice if a file changes meanwhile."""
 
-from __future__ import annotations
-
 import codecs
 import math
 import re
@@ -72,7 +70,7 @@ class Version:
     mtime_ns: int
 
     @classmethod
-    def of(cls, path: Path) -> Version | None:
+    def of(cls, path: Path) -> "Version | None":
         """The version of a file now; None if it is gone."""
         try:
             found = path.stat()

@@ -1,7 +1,5 @@
 """How tables are read, where the user says so; everything else is guessed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 

@@ -1,7 +1,5 @@
 """Read numeric rows from tables: select columns, drop or refuse missing values, count rows."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
@@ -50,7 +48,7 @@ class Batch:
         """The values of complete rows."""
         return self.values if self.complete.all() else self.values[self.complete]
 
-    def only_complete(self) -> Batch:
+    def only_complete(self) -> "Batch":
         """The batch without incomplete rows."""
         if self.complete.all():
             return self
@@ -142,7 +140,7 @@ class TableReader:
         if self.where is not None and not self.n_rows:
             raise ConditionError(f"no rows of {self.labels[0]} meet {self.where!r}.")
 
-    def parts(self) -> list[TableReader]:
+    def parts(self) -> "list[TableReader]":
         """A reader for each part of the files, with the same columns."""
         found = []
         for file in self.files:

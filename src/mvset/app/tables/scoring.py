@@ -1,7 +1,5 @@
 """Score a table in one pass, here or on a cluster: one result per row, and a summary of all rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import nullcontext
 from copy import deepcopy

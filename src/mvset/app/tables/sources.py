@@ -1,7 +1,5 @@
 """Find the tables that users name: files, folders, patterns, standard input, archives, databases; and their formats."""
 
-from __future__ import annotations
-
 import glob
 import stat
 import zipfile

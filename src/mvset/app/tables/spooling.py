@@ -3,8 +3,6 @@
 They are written once to a temporary file, which is then read like any other, as often as needed.
 """
 
-from __future__ import annotations
-
 import csv
 import errno
 import json

@@ -1,7 +1,5 @@
 """Write record batches to a file, in the format given by its extension."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path

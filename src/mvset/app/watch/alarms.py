@@ -1,7 +1,5 @@
 """Alarms: at most one for each time that the rows depart from normal, and the command that each runs."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -1,7 +1,5 @@
 """What a watch remembers: a SQLite database, changed by one transaction per file."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager

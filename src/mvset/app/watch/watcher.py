@@ -1,7 +1,5 @@
 """Score the files of a folder as they arrive, each exactly once."""
 
-from __future__ import annotations
-
 import glob
 import os
 import time

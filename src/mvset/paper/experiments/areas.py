@@ -1,7 +1,5 @@
 """Shared by `moons` and `boston`: the area under the mass-volume curve by bandwidth, and the selected bandwidths."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mvset.estimators.minimum_volume_set import MinimumVolumeSet

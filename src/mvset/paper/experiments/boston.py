@@ -8,8 +8,6 @@ smaller one depends on the random splits. The library's own rule, the widest σ 
 sets, resolves the tie.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mvset.paper import datasets

@@ -12,8 +12,6 @@ For large d its distance tends to 1: the threshold is set on the training rows, 
 with hardly any volume.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mvset.paper.experiments import figures

@@ -3,8 +3,6 @@
 Figures are at most WIDTH inches wide. A page shows all of them without scaling, so that type has one size.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The methods compared in the experiments, and the distance of their sets to the true set."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache

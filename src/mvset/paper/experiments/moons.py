@@ -8,8 +8,6 @@ library's own rule is `MinimumVolumeSet` with the same bandwidths and number of 
 one standard error of the smallest sets.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mvset.paper.datasets import two_moons

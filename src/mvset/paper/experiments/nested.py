@@ -9,8 +9,6 @@ weight reaches its bound, and the two problems have the same solution up to a fa
 tolerance of 10⁻⁶; at LIBSVM's default of 10⁻³, much of the volume outside at narrow σ is solver error.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mvset.paper.experiments import figures

@@ -8,8 +8,6 @@ quantifies what the figure shows: in the tail the solution function orders point
 is uninformative, and low where the density is highest.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.stats import spearmanr
 

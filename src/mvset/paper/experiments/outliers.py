@@ -6,8 +6,6 @@ The paper shows one sample; these are means over samples. *As shipped* is `Minim
 automatic bandwidths and the one-standard-error rule instead of the paper's 20 σ and the least area.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mvset.paper.experiments import figures

@@ -1,7 +1,5 @@
 """Run experiments: compute rows, draw figures, and write README.md, which compares them with the paper."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Plans of tasks, and their rows on disk: computed in parallel, saved when they are ready, never computed twice."""
 
-from __future__ import annotations
-
 import csv
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence

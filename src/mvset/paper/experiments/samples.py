@@ -9,8 +9,6 @@ defaults: 50 splits up to 400 rows and 10 from 2000 rows on, automatic bandwidth
 of the least area. With one split, the offset depends on only a fifth of the rows.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mvset.paper.experiments import figures

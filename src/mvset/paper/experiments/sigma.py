@@ -8,8 +8,6 @@ true set, the unit of distances, is 37.6. At its best σ the OCSVM fails in diff
 wide that the set connects the two modes; at narrower σ the border follows single rows.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mvset.paper.experiments import figures

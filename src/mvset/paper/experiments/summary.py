@@ -1,7 +1,5 @@
 """Rows of results and their summaries: means with confidence intervals, and statements about every case."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -37,7 +35,7 @@ class Interval:
     def __str__(self) -> str:
         return f"{self.mean:.3f} ± {self.mean - self.low:.3f}" if self.n > 1 else f"{self.mean:.3f}"
 
-    def below(self, other: Interval) -> bool:
+    def below(self, other: "Interval") -> bool:
         """Return whether this interval ends before the other begins."""
         return self.high < other.low
 

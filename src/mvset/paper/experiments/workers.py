@@ -1,7 +1,5 @@
 """Worker processes of the experiments: they leave Ctrl-C to the main process, and end when it is gone."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading
