@@ -1,7 +1,5 @@
 """For tests and doctests alike: figures are drawn without a screen, and closed."""
 
-from __future__ import annotations
-
 import matplotlib
 import matplotlib.pyplot as plt
 import pytest

@@ -8,8 +8,6 @@
     python benchmarks/ablation.py
 """
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import sys

@@ -12,8 +12,6 @@ gamma scale" also the choice of the bandwidth: it has that of scikit-learn's `ga
     python benchmarks/adbench.py FOLDER [--published FILE] [--seeds N] [--quick]
 """
 
-from __future__ import annotations
-
 import csv
 import sys
 import time

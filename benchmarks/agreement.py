@@ -5,8 +5,6 @@ Then the spread over seeds of what the paper reports for two moons. Takes about 
     python benchmarks/agreement.py
 """
 
-from __future__ import annotations
-
 import sys
 import warnings
 from pathlib import Path

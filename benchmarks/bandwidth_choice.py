@@ -7,8 +7,6 @@ with one ν, so that only bandwidths differ.
     python benchmarks/bandwidth_choice.py
 """
 
-from __future__ import annotations
-
 import warnings
 from functools import partial
 from unittest import mock

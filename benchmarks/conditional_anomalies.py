@@ -7,8 +7,6 @@ whose largest contribution is the column moved; and the mass on new rows.
     python benchmarks/conditional_anomalies.py [--seeds N]
 """
 
-from __future__ import annotations
-
 import argparse
 import warnings
 

@@ -6,8 +6,6 @@ Default settings, all cores, beside scikit-learn's IsolationForest in the same r
     python benchmarks/fit_times.py [NAME ...]
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 import warnings

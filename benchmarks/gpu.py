@@ -13,8 +13,6 @@
 Prints each figure as it is measured, and writes gpu.csv. `--device cpu --rows 100000` tries the script without a GPU.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import importlib.util

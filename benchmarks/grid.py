@@ -7,8 +7,6 @@ for each bandwidth. The loop takes minutes; `--quick` takes 10 bandwidths and 5 
     python benchmarks/grid.py [--quick]
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from functools import partial

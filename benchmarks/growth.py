@@ -7,8 +7,6 @@ needs, the rows against each other and against the points of the volumes, up to 
     python benchmarks/growth.py [--quick]
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import os

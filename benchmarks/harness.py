@@ -5,8 +5,6 @@ A benchmark is a module with a QUESTION, the KEYS that tell its rows apart, `mea
 with the committed ones.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import functools

@@ -6,8 +6,6 @@ Writes results/NAME.csv, or results/NAME-1.csv and so on if there are several ta
 kept in sections, as results/NAME-SECTION.csv.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import re

@@ -5,8 +5,6 @@
 The standard error is that of the share of new rows inside, and of the calibration rows that set the offset.
 """
 
-from __future__ import annotations
-
 import argparse
 
 import numpy as np

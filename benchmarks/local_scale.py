@@ -10,8 +10,6 @@ the truth, so that only their shapes are compared. One one-class SVM of all rows
     python benchmarks/local_scale.py [--seeds N] [NAME ...]
 """
 
-from __future__ import annotations
-
 import argparse
 
 import numpy as np

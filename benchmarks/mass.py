@@ -7,8 +7,6 @@ less of new ones the more it adapts to them.
     python benchmarks/mass.py [--quick]
 """
 
-from __future__ import annotations
-
 import sys
 import warnings
 

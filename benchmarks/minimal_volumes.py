@@ -7,8 +7,6 @@ single scaling and nu, and a Gaussian mixture with as many components as the BIC
     python benchmarks/minimal_volumes.py [--seeds N] [--rows N] [NAME ...]
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import warnings

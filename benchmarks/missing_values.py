@@ -5,8 +5,6 @@ column" the third column is missing mostly where the first is high; in "by its v
 Two minutes on one core.
 """
 
-from __future__ import annotations
-
 import argparse
 
 import numpy as np

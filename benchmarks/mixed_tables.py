@@ -5,8 +5,6 @@ set of mass 0.95 is then a disc in each combination; its volume is the sum of th
 category of another row. IsolationForest, on one-hot codes and with contamination 0.05, is the peer. Four minutes.
 """
 
-from __future__ import annotations
-
 import argparse
 
 import numpy as np

@@ -7,8 +7,6 @@ between them. One draw is beside it. 20 000 points, 60 seeds.
     python benchmarks/odd_volumes.py [--seeds N]
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 

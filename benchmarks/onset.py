@@ -5,8 +5,6 @@ intervals around zero, by the ranks of calibration rows of the same kind. Only t
 drift count: others have no onset. Four minutes on one core.
 """
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import dataclass
 

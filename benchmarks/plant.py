@@ -4,8 +4,6 @@ Minutes of sensor readings with modes, products, gaps and autocorrelation (tests
 calm table and the faulty one are a day each; the fault begins at minute 900. All through the command line. Six minutes.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

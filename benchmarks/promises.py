@@ -7,8 +7,6 @@ All sections take about two hours on two cores; name some of them to run fewer.
     python benchmarks/promises.py [--draws N] [--sizes N ...] -- [independent] [guarantees] [series] [power] [price]
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import warnings

@@ -7,8 +7,6 @@ ours would not need.
     python benchmarks/real_mass.py FOLDER [NAME ...]
 """
 
-from __future__ import annotations
-
 import sys
 import warnings
 from pathlib import Path

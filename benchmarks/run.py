@@ -3,8 +3,6 @@
 python benchmarks/run.py [--quick] [--out FOLDER] [--adbench FOLDER [--published FILE]]
 """
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys

@@ -8,8 +8,6 @@ set. Writes a table and a picture into a folder.
     python benchmarks/scale.py [--out FOLDER] [--largest N] [--dimensions D ...]
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import json

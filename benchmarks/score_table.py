@@ -6,8 +6,6 @@ of a further row is that of their difference, without what it takes to start. Al
     python benchmarks/score_table.py [--rows N N]
 """
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys

@@ -6,8 +6,6 @@ and support vector.
     python benchmarks/scoring.py [--quick]
 """
 
-from __future__ import annotations
-
 import sys
 from functools import partial
 

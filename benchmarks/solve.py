@@ -7,8 +7,6 @@ half the kernel matrix, computed once on one core.
     python benchmarks/solve.py [--quick]
 """
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

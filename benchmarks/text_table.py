@@ -1,7 +1,5 @@
 """Tables as the documents have them, printed row by row: `keep.py` keeps them."""
 
-from __future__ import annotations
-
 
 def print_head(*names: object) -> None:
     """The names of the columns, and the rule under them."""

@@ -7,8 +7,6 @@ solve, in which every split trains on four fifths of the rows.
     python benchmarks/training_samples.py [--seeds N] [--dimensions D ...] [--sections samples defaults]
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 import warnings

@@ -3,8 +3,6 @@
 python benchmarks/volume_estimators.py
 """
 
-from __future__ import annotations
-
 import sys
 import warnings
 from pathlib import Path

@@ -3,8 +3,6 @@
 Needs `pip install '.[cli]' 'ray[data]'`. Exit code 1 if the results differ by a single bit.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from tempfile import TemporaryDirectory

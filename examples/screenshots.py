@@ -1,7 +1,5 @@
 """Screenshots of a report, wide and narrow, light and dark: `python examples/screenshots.py report.html FOLDER`."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from pathlib import Path

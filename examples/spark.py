@@ -4,8 +4,6 @@ Needs `pip install '.[cli]' 'pyspark[sql]'` and Java 17 (on Debian `apt install 
 Exit code 1 if the results differ by a single bit.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from tempfile import TemporaryDirectory

@@ -1,7 +1,5 @@
 """The picture of README.md: nested sets of two moons, and the bandwidth whose sets are smallest."""
 
-from __future__ import annotations
-
 import sys
 
 import matplotlib.pyplot as plt

@@ -1,7 +1,5 @@
 """Rows on the border of a set."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

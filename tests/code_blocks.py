@@ -5,8 +5,6 @@ Blocks of `python` are executed in one namespace; a block of `text` after one sh
 are not shown (`<!--- invisible-code-block: python`) prepare files and variables.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import math

@@ -1,7 +1,5 @@
 """All answers of a model of any kind on some rows, as numbers: what a model file must keep."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A simulated plant: minutes of sensor readings with modes, products and gaps, and a fault from a known minute on."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 import numpy as np

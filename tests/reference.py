@@ -1,7 +1,5 @@
 """A naive float64 oracle of every step, a few lines each, on scikit-learn's own solver."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

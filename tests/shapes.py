@@ -1,7 +1,5 @@
 """Sets of known volume, and samples of rows from distributions around them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ Used by the slow tests, and by benchmarks/promises.py, which prints the tables i
 Bandwidths are automatic, as users get them.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Fits and scores on a real cluster of Dask, with workers in processes of their own: as on one machine."""
 
-from __future__ import annotations
-
 import os
 import resource
 import signal

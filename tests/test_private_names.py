@@ -4,8 +4,6 @@
 of these tests, the message names the file to change.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 from numbers import Real

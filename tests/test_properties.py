@@ -1,7 +1,5 @@
 """Properties that hold for every table: drawn at random by hypothesis, over the public interface."""
 
-from __future__ import annotations
-
 import pickle
 import warnings
 

@@ -1,7 +1,5 @@
 """The public names of the package, which are imported when they are first used."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The exact guarantees about mass, held against the truth in many draws of each case. Slow: `make test-all`."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The estimators behave as scikit-learn users expect."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The scripts of the make targets `test-oldest`, `audit` and `mutants`, without a network."""
 
-from __future__ import annotations
-
 import importlib.util
 import tomllib
 from email.message import Message

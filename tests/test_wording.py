@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from mvset.calibration.splits import warn_if_unresolved

@@ -1,7 +1,5 @@
 """Ugly files: tables as people have them, and what `mvset fit` must make of each."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

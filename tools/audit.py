@@ -4,8 +4,6 @@ Exits with 1 if there is a known vulnerability, or a licence that a BSD project 
 the first is skipped with a sentence.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Roles of reStructuredText in docstrings, as Markdown: an extension of Griffe for the pages of the reference."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -8,8 +8,6 @@ Own code, because the tools at hand start a new process for each mutant, which h
 is forked from a parent that has loaded numpy, scipy, scikit-learn, numba and pytest, but not mvset.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import hashlib

@@ -1,7 +1,5 @@
 """The mutants of a module: every small change to its code that `mutants.py` may try."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from typing import Any, NamedTuple

@@ -5,8 +5,6 @@ the direct requirements that have wheels, in an environment of its own under ``.
 here nor can be fetched is skipped with a sentence; if all are, that is a failure.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -3,8 +3,6 @@
 The number of hits per file may only fall. tools/prose.txt has what is left; ``--keep`` writes it anew.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import re

@@ -4,8 +4,6 @@ Pages from elsewhere in the repository (the paper's experiments, ARCHITECTURE.md
 help describes it, and the gallery, whose scripts are run and drawn. Formulas become MathML, which needs no script.
 """
 
-from __future__ import annotations
-
 import ast
 import csv
 import io

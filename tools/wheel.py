@@ -4,8 +4,6 @@
 requirements, then the command is tried with the extras that it needs.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The same hostile rows through every way to score rows: all give the same answers."""
 
-from __future__ import annotations
-
 import shutil
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Which rows train and which calibrate, and that no row does both for one model."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.model_selection import KFold

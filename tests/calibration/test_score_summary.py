@@ -1,7 +1,5 @@
 """Scores counted in bins: what is kept, and that every answer of a calibration stays what it was."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Each way to calibrate against a naive computation, on the models of three splits."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

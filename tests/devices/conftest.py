@@ -1,7 +1,5 @@
 """Arrays of other libraries in place of a GPU: the same code, on the CPU."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Arrays in, arrays of the same kind out, with the answers of the CPU."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import sklearn

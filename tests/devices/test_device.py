@@ -1,7 +1,5 @@
 """Rows in host memory and in files, scored on a device: here a tensor library on the CPU."""
 
-from __future__ import annotations
-
 import json
 import sys
 import threading

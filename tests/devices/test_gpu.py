@@ -1,7 +1,5 @@
 """On a GPU: `make test-gpu`. The tests need torch with CUDA, and no fixture of other folders."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib.util
 import logging

@@ -1,7 +1,5 @@
 """What the pages say, compared with the code and with the files of figures that it comes from."""
 
-from __future__ import annotations
-
 import csv
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The check of our style finds what it is made for, and nothing in sentences that follow it."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The README is short, and its figures are those that are kept."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

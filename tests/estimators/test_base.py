@@ -1,7 +1,5 @@
 """What every fitted estimator answers: nested sets, levels, p-values, intervals, bands and drift."""
 
-from __future__ import annotations
-
 import itertools
 import pickle
 import warnings

@@ -1,7 +1,5 @@
 """Columns that never changed in the rows of the fit: a row in which one differs lies outside every set."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.ensemble import IsolationForest

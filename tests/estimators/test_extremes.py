@@ -1,7 +1,5 @@
 """Extreme tables and masses: the right answer by an oracle of higher precision, or an error that says what is wrong."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

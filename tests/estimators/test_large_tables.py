@@ -1,7 +1,5 @@
 """Tables so large that each split trains on a sample of its own."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.model_selection import KFold

@@ -1,7 +1,5 @@
 """scikit-learn's Pipeline in front of nested sets, and a model taken apart."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

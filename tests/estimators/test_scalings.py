@@ -1,7 +1,5 @@
 """The scaling of MinimumVolumeSet: which one is chosen, and what it must leave alone."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

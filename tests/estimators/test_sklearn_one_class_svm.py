@@ -4,8 +4,6 @@ They are imported from the installed scikit-learn: every test of ``sklearn.svm.t
 with the parameters that scikit-learn gives it.
 """
 
-from __future__ import annotations
-
 import inspect
 from itertools import product
 

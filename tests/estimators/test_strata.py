@@ -1,7 +1,5 @@
 """An offset for every group of rows: `fit(X, strata=...)` and `strata` in every answer."""
 
-from __future__ import annotations
-
 import pickle
 import warnings
 

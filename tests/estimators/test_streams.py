@@ -1,7 +1,5 @@
 """Tables that are read in batches give the model of an array of the same rows."""
 
-from __future__ import annotations
-
 import gc
 import tempfile
 import warnings

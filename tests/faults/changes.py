@@ -3,8 +3,6 @@
 The answer is that of one of the two contents, or one sentence; never a mixture.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

@@ -1,7 +1,5 @@
 """Clocks that jump, stand still or begin in 1970, and files from the future: no crash, no endless loop; files once."""
 
-from __future__ import annotations
-
 import os
 import pty
 import random

@@ -1,7 +1,5 @@
 """Disks that are full, or fail, at any byte: one sentence, the old output is kept, and nothing half-written is left."""
 
-from __future__ import annotations
-
 import errno
 import os
 import random

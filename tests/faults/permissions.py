@@ -3,8 +3,6 @@
 Permissions do not bind root. Where the cases are run by root, the command runs as another user.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

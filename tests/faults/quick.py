@@ -1,7 +1,5 @@
 """A few cases of every kind that take little time, in one process: those of `make test`."""
 
-from __future__ import annotations
-
 import importlib
 import random
 from collections.abc import Callable

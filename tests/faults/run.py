@@ -1,7 +1,5 @@
 """Faults while the command and the library work: `make faults`, or python tests/faults/run.py --help."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -4,8 +4,6 @@ The output is the old one or a complete new one, nothing else is left, no proces
 the signal, with one sentence at most; and the next run does its work.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import signal

@@ -5,8 +5,6 @@ own, with the signal handlers that Python starts with; it calls the entry point 
 fraction of a second. What a fork cannot show, such as how Python itself ends, is left to runs of the true executable.
 """
 
-from __future__ import annotations
-
 import atexit
 import faulthandler
 import gzip

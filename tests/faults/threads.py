@@ -1,7 +1,5 @@
 """Forks and threads of programs that use the library: no deadlock, the same answers, no model that is half fitted."""
 
-from __future__ import annotations
-
 import faulthandler
 import multiprocessing
 import os

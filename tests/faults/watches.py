@@ -1,7 +1,5 @@
 """Signals to a watch at any moment: every table is judged once, and the command of an alarm is run."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

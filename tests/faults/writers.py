@@ -1,7 +1,5 @@
 """Two processes that write the same file: the file is that of one of them. Two watches: the second is refused."""
 
-from __future__ import annotations
-
 import os
 import random
 import sqlite3

@@ -4,8 +4,6 @@ Every later version must read them and answer the same. Run it when `_FORMAT` of
 no release does without need; never to make a failing test pass.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import warnings

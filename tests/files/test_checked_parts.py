@@ -1,7 +1,5 @@
 """Parts of a model that a file or a pickle may hold, with one thing wrong in each."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import replace
 from functools import cache

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 
 from mvset.files.finite_json import finite_json

@@ -1,7 +1,5 @@
 """Model files of the first format that a release reads: every version must read them and answer the same."""
 
-from __future__ import annotations
-
 import json
 import warnings
 import zipfile

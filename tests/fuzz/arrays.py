@@ -3,8 +3,6 @@
 Answers are finite, levels lie between 0 and 1, `level <= mass` decides, and no warning is one that numpy would give.
 """
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ anew after the change, as only somebody on purpose does, may answer otherwise, o
 names is imported or run, it does not crash the process, and it takes little memory and time.
 """
 
-from __future__ import annotations
-
 import copy
 import io
 import json

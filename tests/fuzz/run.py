@@ -1,7 +1,5 @@
 """Fuzzes everything that reads files of others: `make fuzz`, or python tests/fuzz/run.py --help."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

@@ -11,8 +11,6 @@ it was at has failed, and another child goes on with the next one. To add a targ
 TARGETS. A target of another package, such as those of tests/faults, is named with it.
 """
 
-from __future__ import annotations
-
 import faulthandler
 import importlib
 import json

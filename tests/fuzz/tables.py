@@ -3,8 +3,6 @@
 No crash, no traceback, no "bug in mvset", no file left behind, whatever the bytes are.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

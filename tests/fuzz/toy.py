@@ -1,7 +1,5 @@
 """A target that fails in every way, to test the runner."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Figs. 2 and 3 of the paper against a loop of scikit-learn's OneClassSVM with a real bisection for every offset."""
 
-from __future__ import annotations
-
 import itertools
 import subprocess
 import sys

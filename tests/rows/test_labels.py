@@ -1,7 +1,5 @@
 """The text of labels, however they are stored."""
 
-from __future__ import annotations
-
 from datetime import date
 from decimal import Decimal
 

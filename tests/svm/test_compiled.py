@@ -1,7 +1,5 @@
 """Compiled kernels against the naive float64 versions in reference.py."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Compiled kernels where nothing can be kept on disk: everything works, with one sentence."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import shutil

@@ -1,7 +1,5 @@
 """What the command line says can be done on the command line."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import pickle

@@ -1,7 +1,5 @@
 """`mvset fit --time`, `--group` and `--strata`, and what the other commands make of such models."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from pathlib import Path

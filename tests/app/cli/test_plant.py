@@ -1,7 +1,5 @@
 """A walk from the raw files of a simulated plant to the page: categories, gaps, autocorrelation, a fault."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """The installed command in a process of its own, as users run it."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The command in this process; what a signal does, in a process of its own."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """``mvset watch``, in this process; tests/app/cli/test_watch_processes.py kills it."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

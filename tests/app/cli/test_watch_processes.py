@@ -1,7 +1,5 @@
 """``mvset watch`` in processes of their own, which are stopped and killed."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 import subprocess

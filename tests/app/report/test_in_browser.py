@@ -1,7 +1,5 @@
 """The page in a real browser. Without Chromium these tests skip; with MVSET_NEEDS_CHROMIUM set they fail instead."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import shutil

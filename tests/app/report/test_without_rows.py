@@ -1,7 +1,5 @@
 """A page without rows: nothing in it belongs to a single row of the table, in texts, scripts or pictures."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

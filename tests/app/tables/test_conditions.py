@@ -1,7 +1,5 @@
 """Conditions on rows: what they select, and that they touch nothing but the row."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """Files that would crash a parser, or the process."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.feather

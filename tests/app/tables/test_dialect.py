@@ -1,7 +1,5 @@
 """Text tables, however they are written, are read back."""
 
-from __future__ import annotations
-
 import csv
 import io
 import tempfile

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from mvset.app.tables.columns import split_names

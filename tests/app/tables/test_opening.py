@@ -1,7 +1,5 @@
 """Texts in any encoding and compression, with comments and any white space."""
 
-from __future__ import annotations
-
 import bz2
 import csv
 import gzip

@@ -1,7 +1,5 @@
 """Named pipes and standard input as tables, in processes of their own."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """Queries to a PostgreSQL server. Without one these tests skip; with MVSET_NEEDS_POSTGRES set they fail instead."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import signal

@@ -1,7 +1,5 @@
 """Temporary files of tables that cannot be read in batches."""
 
-from __future__ import annotations
-
 import csv
 import json
 import sys

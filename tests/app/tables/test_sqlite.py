@@ -1,7 +1,5 @@
 """Queries to SQLite, which may only read one file."""
 
-from __future__ import annotations
-
 import csv
 import signal
 import sqlite3

@@ -1,7 +1,5 @@
 """Tables as people have them, through the command: an answer or a sentence."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

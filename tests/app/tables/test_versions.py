@@ -1,7 +1,5 @@
 """Tables that change while they are read."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

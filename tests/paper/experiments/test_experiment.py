@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from mvset.paper.experiments.reproduce import EXPERIMENTS
 from mvset.paper.experiments.rows import Plan
 

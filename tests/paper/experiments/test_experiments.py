@@ -1,7 +1,5 @@
 """Every experiment at a tiny size: its rows, its findings and its figure."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
