@@ -14,7 +14,6 @@ import sklearn
 
 from mvset.app.report.figures import bandwidth_figure, level_figure, level_set_figure, mass_volume_figure, time_figure
 from mvset.app.report.numbers import ReportNumbers, report_numbers, without_rows
-from mvset.app.report.pictures import static_pictures
 from mvset.app.summaries.flagged import ColumnAlarms
 from mvset.app.summaries.scan import TableSummary, UnusualRow
 from mvset.app.summaries.shown import shown, shown_range, shown_values
@@ -53,7 +52,6 @@ def render_page(
         survey=numbers.survey,
         n_dropped=n_dropped,
         settings=_settings(numbers),
-        pictures=static_pictures(numbers),
         figures={name: json.loads(figure.to_json()) for name, figure in figures.items()},
         slider=_slider_data(numbers),
         css=_text("page.css"),
