@@ -1,11 +1,13 @@
 """What every fitted estimator of nested sets answers: scores, decisions, levels, volumes and inference about masses."""
 
 import copy
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from mvset.bandwidth.curves import mass_grid
@@ -35,6 +37,13 @@ class SetEstimator(OutlierMixin, BaseEstimator):
     Intervals, bands, p-values and drift tests need calibration rows whose scores are comparable with the scores of new
     rows. Without such rows (the classes of :mod:`mvset.paper`) these methods raise an error that says so.
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "mass": [Interval(Real, 0, 1, closed="neither")],
+        "n_volume_points": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
 
     mass: float
     n_jobs: int | None

@@ -1,9 +1,9 @@
 """Calibrated nested sets around any outlier detector."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import Any, Self
+from dataclasses import KW_ONLY, dataclass
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -42,6 +42,7 @@ class MeanScore(ArrayValue):
         return np.asarray(np.mean([score_function(detector)(rows) for detector in self.detectors], axis=0))
 
 
+@dataclass(repr=False, eq=False)
 class CalibratedSet(MetaEstimatorMixin, SetEstimator):
     """Nested sets of given mass from any outlier detector.
 
@@ -107,34 +108,21 @@ class CalibratedSet(MetaEstimatorMixin, SetEstimator):
     True
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SetEstimator._parameter_constraints,
         "detector": [HasMethods(["fit"])],
-        "mass": [Interval(Real, 0, 1, closed="neither")],
         "splits": [Interval(Integral, 1, None, closed="left"), HasMethods("split")],
         "time_order": ["boolean"],
-        "n_volume_points": [Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        detector: Any,
-        mass: float = 0.95,
-        *,
-        splits: Any = 10,
-        time_order: bool = False,
-        n_volume_points: int = 10_000,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.detector = detector
-        self.mass = mass
-        self.splits = splits
-        self.time_order = time_order
-        self.n_volume_points = n_volume_points
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    detector: Any
+    mass: float = 0.95
+    _: KW_ONLY
+    splits: Any = 10
+    time_order: bool = False
+    n_volume_points: int = 10_000
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:

@@ -1,7 +1,8 @@
 """The estimator: `fit` encodes rows, divides them, shapes the score function and calibrates it, one room for each."""
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any, Literal, Self, cast
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,6 +34,7 @@ from mvset.values import Array
 _UNSEEN = 1e6  # contribution of a value that the training rows did not have
 
 
+@dataclass(repr=False, eq=False)
 class MinimumVolumeSet(SetEstimator):
     r"""Minimum Volume set of a given mass, with calibrated offset and automatic bandwidth.
 
@@ -214,8 +216,8 @@ class MinimumVolumeSet(SetEstimator):
     True
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {
-        "mass": [Interval(Real, 0, 1, closed="neither")],
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SetEstimator._parameter_constraints,
         "nu": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="right")],
         "sigma": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither"), "array-like"],
         "scaling": [StrOptions({"auto", *SCALINGS}), None],
@@ -226,46 +228,25 @@ class MinimumVolumeSet(SetEstimator):
         "time_order": ["boolean"],
         "calibration": [StrOptions(set(CALIBRATION_MODES))],
         "confidence": [Interval(Real, 0, 1, closed="neither")],
-        "n_volume_points": [Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
         "verbose": ["verbose", StrOptions({"auto"})],
     }
 
-    def __init__(
-        self,
-        mass: float = 0.95,
-        *,
-        nu: float | Literal["auto"] = "auto",
-        sigma: float | ArrayLike | Literal["auto"] = "auto",
-        scaling: Literal["auto"] | ScalingName | None = "auto",
-        categorical_features: Any = "from_dtype",
-        missing: Literal["error", "impute"] = "error",
-        splits: Any = "auto",
-        max_train_samples: int | Literal["auto"] | None = "auto",
-        time_order: bool = False,
-        calibration: CalibrationMode = "cross",
-        confidence: float = 0.95,
-        n_volume_points: int = 10_000,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: Verbosity = "auto",
-    ) -> None:
-        self.mass = mass
-        self.nu = nu
-        self.sigma = sigma
-        self.scaling = scaling
-        self.categorical_features = categorical_features
-        self.missing = missing
-        self.splits = splits
-        self.max_train_samples = max_train_samples
-        self.time_order = time_order
-        self.calibration = calibration
-        self.confidence = confidence
-        self.n_volume_points = n_volume_points
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    mass: float = 0.95
+    _: KW_ONLY
+    nu: float | Literal["auto"] = "auto"
+    sigma: float | ArrayLike | Literal["auto"] = "auto"
+    scaling: Literal["auto"] | ScalingName | None = "auto"
+    categorical_features: Any = "from_dtype"
+    missing: Literal["error", "impute"] = "error"
+    splits: Any = "auto"
+    max_train_samples: int | Literal["auto"] | None = "auto"
+    time_order: bool = False
+    calibration: CalibrationMode = "cross"
+    confidence: float = 0.95
+    n_volume_points: int = 10_000
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: Verbosity = "auto"
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, *, groups: Any = None, strata: Any = None) -> Self:

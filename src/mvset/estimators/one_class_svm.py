@@ -1,8 +1,9 @@
 """The plain one-class SVM, the method that the paper compares with: at ν = 1-α, without calibration."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +20,7 @@ from mvset.svm.gram import lazy_gram
 from mvset.values import Array, Indices, checked_array
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class OneClassSVM(OutlierMixin, BaseEstimator):
     r"""One-class SVM with Gaussian kernel, a faster replacement for scikit-learn's.
 
@@ -118,7 +120,7 @@ class OneClassSVM(OutlierMixin, BaseEstimator):
     True
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [str, callable],
         "degree": [Interval(Integral, 0, None, closed="left")],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
@@ -133,34 +135,18 @@ class OneClassSVM(OutlierMixin, BaseEstimator):
         "n_jobs": [Integral, None],
     }
 
-    def __init__(
-        self,
-        *,
-        kernel: str | Callable[..., Any] = "rbf",
-        degree: int = 3,
-        gamma: float | Literal["scale", "auto"] = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        nu: float = 0.5,
-        shrinking: bool = True,
-        cache_size: float = 200,
-        verbose: bool | int = False,
-        max_iter: int = -1,
-        sigma: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.nu = nu
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.sigma = sigma
-        self.n_jobs = n_jobs
+    kernel: str | Callable[..., Any] = "rbf"
+    degree: int = 3
+    gamma: float | Literal["scale", "auto"] = "scale"
+    coef0: float = 0.0
+    tol: float = 1e-3
+    nu: float = 0.5
+    shrinking: bool = True
+    cache_size: float = 200
+    verbose: bool | int = False
+    max_iter: int = -1
+    sigma: float | None = None
+    n_jobs: int | None = None
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Check what a file or a pickle holds."""

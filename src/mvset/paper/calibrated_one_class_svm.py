@@ -5,9 +5,9 @@ Comments in `fit` follow the lines of Fig. 3; text in parentheses is ours. Names
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -65,6 +65,7 @@ class _Model:
         return np.asarray(self.function(points) >= offset)
 
 
+@dataclass(repr=False, eq=False)
 class CalibratedOneClassSVM(SetEstimator):
     r"""One-class SVM with calibrated offset and selected bandwidth, as printed in the paper.
 
@@ -156,43 +157,27 @@ class CalibratedOneClassSVM(SetEstimator):
     0.91
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {
-        "mass": [Interval(Real, 0, 1, closed="neither")],
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SetEstimator._parameter_constraints,
         "nu": [Interval(Real, 0, 1, closed="right")],
         "sigmas": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither"), "array-like"],
         "mass_margin": [Interval(Real, 0, 1, closed="neither")],
         "n_masses": [Interval(Integral, 2, 1000, closed="both")],
         "n_splits": [Interval(Integral, 1, None, closed="left")],
         "test_size": [Interval(Real, 0, 1, closed="neither")],
-        "n_volume_points": [Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        mass: float = 0.95,
-        *,
-        nu: float = 0.4,
-        sigmas: float | ArrayLike | Literal["auto"] = "auto",
-        mass_margin: float = 0.04,
-        n_masses: int = 10,
-        n_splits: int = 10,
-        test_size: float = 0.2,
-        n_volume_points: int = 10_000,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.mass = mass
-        self.nu = nu
-        self.sigmas = sigmas
-        self.mass_margin = mass_margin
-        self.n_masses = n_masses
-        self.n_splits = n_splits
-        self.test_size = test_size
-        self.n_volume_points = n_volume_points
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    mass: float = 0.95
+    _: KW_ONLY
+    nu: float = 0.4
+    sigmas: float | ArrayLike | Literal["auto"] = "auto"
+    mass_margin: float = 0.04
+    n_masses: int = 10
+    n_splits: int = 10
+    test_size: float = 0.2
+    n_volume_points: int = 10_000
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:

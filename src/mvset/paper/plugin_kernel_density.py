@@ -1,8 +1,8 @@
 """The plug-in approach the method is compared with: a kernel density estimate, cut at the mass of its own rows."""
 
-from dataclasses import dataclass, field
-from numbers import Integral, Real
-from typing import Any, Literal, Self
+from dataclasses import KW_ONLY, dataclass, field
+from numbers import Real
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -54,6 +54,7 @@ class LogDensity(ArrayValue):
         return np.maximum(self._estimate.score_samples(X), -_LARGEST) if len(X) else np.empty(0)
 
 
+@dataclass(repr=False, eq=False)
 class PluginKernelDensity(SetEstimator):
     """Level set of a Gaussian kernel density estimate, at the empirical quantile: the plug-in approach.
 
@@ -116,28 +117,17 @@ class PluginKernelDensity(SetEstimator):
     True
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {
-        "mass": [Interval(Real, 0, 1, closed="neither")],
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SetEstimator._parameter_constraints,
         "sigma": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither"), "array-like"],
-        "n_volume_points": [Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        mass: float = 0.95,
-        *,
-        sigma: float | ArrayLike | Literal["auto"] = "auto",
-        n_volume_points: int = 10_000,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.mass = mass
-        self.sigma = sigma
-        self.n_volume_points = n_volume_points
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    mass: float = 0.95
+    _: KW_ONLY
+    sigma: float | ArrayLike | Literal["auto"] = "auto"
+    n_volume_points: int = 10_000
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
