@@ -5,8 +5,7 @@ from sklearn import svm
 import mvset.svm.gram
 import reference
 from mvset.parallel import thread_map
-from mvset.svm.convergence import SolveReport
-from mvset.svm.dual import DualStatus, Solver, solve_dual, solve_duals, solve_in_scalings
+from mvset.svm.dual import DualStatus, Solver, SolveReport, solve_dual, solve_duals, solve_in_scalings
 from mvset.svm.gram import gaussian_gram, lazy_gram
 from mvset.svm.scaling import Scaling
 

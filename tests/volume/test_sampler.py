@@ -1,8 +1,11 @@
+import warnings
+
 import numpy as np
 import pytest
 
-from mvset.volume.measure import measure
-from mvset.volume.sampler import SUFFICIENT, VolumeSampler, effective_sample_size
+from mvset.exceptions import VolumeWarning
+from mvset.volume.measure import VolumeEstimate, VolumeSample, measure
+from mvset.volume.sampler import SUFFICIENT, VolumeSampler, effective_sample_size, warn_if_unreliable
 from shapes import Ball, closed_form
 
 
@@ -83,3 +86,29 @@ def test_settings_that_mean_nothing_are_refused(method, n_points):
 
 def test_a_single_point_is_enough():
     assert len(VolumeSampler("box", np.eye(2), 1, np.random.RandomState(0)).draw(lambda X: X[:, 0] > 0).points) == 1
+
+
+SAMPLE = VolumeSample(np.zeros((1000, 2)), np.zeros(1000), 1000, "importance", 4)
+
+
+def volume(size, error):
+    return VolumeEstimate(2.0, 2.0 * error, np.log(2.0), 900, size, "importance")
+
+
+def test_few_effective_points_warn():
+    expected = r"the effective sample size in the set is 399; 400 are needed\. Raise n\.$"
+    with pytest.warns(VolumeWarning, match=expected):
+        warn_if_unreliable(volume(SUFFICIENT - 0.6, 0.01), SAMPLE, "the set", "n")
+
+
+def test_draws_that_disagree_warn():
+    expected = (
+        r"4 independent draws of sample points \(importance\) disagree about the set, by a standard error of 11%\. "
+    )
+    with pytest.warns(VolumeWarning, match=expected):
+        warn_if_unreliable(volume(SUFFICIENT, 0.11), SAMPLE, "the set", "n")
+
+
+def test_enough_points_that_agree_do_not_warn():
+    with warnings.catch_warnings(action="error"):
+        warn_if_unreliable(volume(SUFFICIENT, 0.1), SAMPLE, "the set", "n")

@@ -9,8 +9,7 @@ from mvset.calibration.offsets import offset_at, offsets_by_rank
 from mvset.calibration.splits import Split
 from mvset.parallel import Map
 from mvset.rows.layout import ColumnLayout
-from mvset.svm.convergence import SolveReport
-from mvset.svm.dual import Dual, Solver
+from mvset.svm.dual import Dual, Solver, SolveReport
 from mvset.svm.score import Score
 from mvset.values import Array
 from mvset.volume.importance import Membership

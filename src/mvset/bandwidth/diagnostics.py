@@ -7,8 +7,7 @@ import numpy as np
 from mvset.bandwidth.choice import SAME_VOLUME, Selection, meets_nu_condition
 from mvset.bandwidth.curves import BandwidthCurve
 from mvset.exceptions import BandwidthEdgeWarning, BandwidthWarning, MvsetWarning, VolumeWarning, warn
-from mvset.volume.reliability import UNRELIABLE
-from mvset.volume.sampler import SUFFICIENT
+from mvset.volume.sampler import SUFFICIENT, UNRELIABLE
 from mvset.wording import Message
 
 

@@ -19,12 +19,10 @@ from mvset.bandwidth.candidates import SearchTask
 from mvset.bandwidth.choice import meets_nu_condition, parameter_penalty
 from mvset.bandwidth.curves import mean_over
 from mvset.calibration.guarantees import Guarantee
-from mvset.calibration.held_out import pooled_scores
 from mvset.calibration.offsets import half_ranks, offset_at
-from mvset.calibration.split_models import SplitModels
+from mvset.calibration.split_models import SplitModels, pooled_scores
 from mvset.calibration.splits import Split, subsample
-from mvset.svm.convergence import SolveReport
-from mvset.svm.dual import Dual, solve_in_scalings
+from mvset.svm.dual import Dual, SolveReport, solve_in_scalings
 from mvset.svm.scaling import Scaling, ScalingName
 from mvset.svm.score import Score
 from mvset.values import Array, Flags, Indices

@@ -17,13 +17,11 @@ from mvset.bandwidth.choice import (
 )
 from mvset.bandwidth.curves import BandwidthCurve, bandwidth_curve
 from mvset.bandwidth.grid import extend_grid, narrower_bandwidths
-from mvset.calibration.held_out import pooled_scores
 from mvset.calibration.offsets import offset_at, offsets_by_rank
-from mvset.calibration.split_models import SplitModels
+from mvset.calibration.split_models import SplitModels, pooled_scores
 from mvset.calibration.splits import Split
 from mvset.progress import report_progress
-from mvset.svm.convergence import SolveReport
-from mvset.svm.dual import Dual, Solver, solve_duals, solve_in_scalings
+from mvset.svm.dual import Dual, Solver, SolveReport, solve_duals, solve_in_scalings
 from mvset.svm.expansion import Precision
 from mvset.svm.gram import gaussian_gram
 from mvset.svm.scaling import Scaling, ScalingName

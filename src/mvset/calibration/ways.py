@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from mvset.calibration.calibration import COMPARABLE_FROM, Calibration
 from mvset.calibration.dependence import group_effects, split_effects
 from mvset.calibration.guarantees import Guarantee
-from mvset.calibration.held_out import pooled_scores
-from mvset.calibration.split_models import SplitModels
+from mvset.calibration.split_models import SplitModels, pooled_scores
 from mvset.calibration.splits import Split
 from mvset.calibration.streamed_scores import reserved_scores, streamed_scores
 from mvset.parallel import Map

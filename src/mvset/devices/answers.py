@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from mvset.calibration.answers import HostAnswers
 from mvset.calibration.calibration import Calibration
 from mvset.calibration.constant_columns import ConstantColumns
-from mvset.calibration.fitted_sets import FittedSets
+from mvset.calibration.fitted_sets import FittedSets, HostAnswers
 from mvset.devices.places import Place
 from mvset.devices.scores import ArrayExpansion, blocks, doubtful_edges
 from mvset.parallel import Map

@@ -11,10 +11,9 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from mvset.bandwidth.curves import mass_grid
-from mvset.calibration.answers import HostAnswers
 from mvset.calibration.calibration import Calibration
 from mvset.calibration.constant_columns import ConstantColumns
-from mvset.calibration.fitted_sets import FittedSets, ScoreFunction
+from mvset.calibration.fitted_sets import FittedSets, HostAnswers, ScoreFunction
 from mvset.devices.answers import ArrayAnswers
 from mvset.devices.places import Place, place_of
 from mvset.devices.rows import validated_array
@@ -27,8 +26,7 @@ from mvset.rows.validation import check_columns, checked_share, validated_rows
 from mvset.svm.score import Score
 from mvset.values import Array, Indices
 from mvset.volume.measure import VolumeEstimate
-from mvset.volume.reliability import warn_if_unreliable
-from mvset.volume.sampler import VolumeSampler
+from mvset.volume.sampler import VolumeSampler, warn_if_unreliable
 
 
 class SetEstimator(OutlierMixin, BaseEstimator):

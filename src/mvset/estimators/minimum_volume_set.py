@@ -26,7 +26,7 @@ from mvset.estimators.base import SetEstimator
 from mvset.estimators.training_rows import training_rows
 from mvset.parallel import thread_map
 from mvset.progress import Verbosity, progress_line
-from mvset.svm.convergence import SolveReport, warn_if_unconverged
+from mvset.svm.dual import SolveReport, warn_if_unconverged
 from mvset.svm.scaling import SCALINGS, ScalingName
 from mvset.svm.score import Score
 from mvset.values import Array

@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from mvset.parallel import thread_map
 from mvset.rows.validation import check_columns, check_extent, column_ranges, reject_non_numeric, validated_rows
-from mvset.svm.convergence import SolveReport, warn_if_unconverged
-from mvset.svm.dual import Solver, solve_dual
+from mvset.svm.dual import Solver, SolveReport, solve_dual, warn_if_unconverged
 from mvset.svm.expansion import KernelExpansion, kernel_expansion
 from mvset.svm.gram import lazy_gram
 from mvset.values import Array, Indices, checked_array

@@ -1,1 +1,1 @@
-"""Files: models as skops archives and ONNX graphs, atomic writing, JSON."""
+"""Files: models as skops archives and ONNX graphs, atomic writing."""

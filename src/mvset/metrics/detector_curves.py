@@ -13,8 +13,7 @@ from mvset.metrics.detectors import scored_table
 from mvset.rows.validation import checked_share
 from mvset.values import Array
 from mvset.volume.measure import Volumes, VolumeSample, log_volumes_at
-from mvset.volume.reliability import warn_if_unreliable
-from mvset.volume.sampler import INDEPENDENT_DRAWS, VolumeMethod, VolumeSampler
+from mvset.volume.sampler import INDEPENDENT_DRAWS, VolumeMethod, VolumeSampler, warn_if_unreliable
 
 _N_BOOTSTRAP = 200
 

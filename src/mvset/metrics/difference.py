@@ -10,8 +10,7 @@ from mvset.rows.validation import check_extent, checked_rows, column_ranges
 from mvset.values import Flags
 from mvset.volume.importance import Membership
 from mvset.volume.measure import VolumeEstimate, measure
-from mvset.volume.reliability import warn_if_unreliable
-from mvset.volume.sampler import INDEPENDENT_DRAWS, VolumeMethod, VolumeSampler
+from mvset.volume.sampler import INDEPENDENT_DRAWS, VolumeMethod, VolumeSampler, warn_if_unreliable
 
 
 def symmetric_difference(

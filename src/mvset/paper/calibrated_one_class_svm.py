@@ -28,15 +28,13 @@ from mvset.estimators.base import SetEstimator
 from mvset.exceptions import BandwidthWarning, warn
 from mvset.parallel import Map, thread_map
 from mvset.rows.validation import candidate_sigmas, checked_ranges, validated_rows
-from mvset.svm.convergence import SolveReport, warn_if_unconverged
-from mvset.svm.dual import Dual, Solver, solve_duals
+from mvset.svm.dual import Dual, Solver, SolveReport, solve_duals, warn_if_unconverged
 from mvset.svm.expansion import KernelExpansion, Precision, kernel_expansion
 from mvset.svm.gram import gaussian_gram
 from mvset.values import Array, Flags
 from mvset.volume.box import draw_box_sample
 from mvset.volume.measure import VolumeSample
-from mvset.volume.reliability import warn_if_unreliable
-from mvset.volume.sampler import VolumeSampler
+from mvset.volume.sampler import VolumeSampler, warn_if_unreliable
 
 _TOL = 1e-3  # LIBSVM's default
 _RANKING_TOL = 30.0 * _TOL  # to compare bandwidths: it moves their volumes by about a thousandth

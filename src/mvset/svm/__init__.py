@@ -4,8 +4,7 @@
 module             what it has                                                     place in the paper
 =================  ==============================================================  ==========================
 ``gram``           Gram matrix of the Gaussian kernel at one bandwidth              k(x_i, x_j) in eq. (3)
-``dual``           the dual and its solution                                        eq. (3)
-``convergence``    summary of several solves, warning when some did not converge
+``dual``           the dual, its solution, and the warning if it did not converge   eq. (3)
 ``expansion``      the solution function, a kernel expansion                        after eq. (3)
 ``scaling``        the linear map of the columns before distances are taken
 ``score``          the mean of solution functions, of rows of a table               Section II-D, Fig. 3

@@ -3,16 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
+from mvset.exceptions import warn
 from mvset.parallel import Map
 from mvset.svm.compiled import MAX_BLOCK, add_rows, solve
 from mvset.svm.expansion import kernel_expansion
 from mvset.svm.gram import GaussianGram, lazy_gram, scratch
 from mvset.svm.scaling import Scaling
 from mvset.values import Array, Indices
+from mvset.wording import counted
 
 _LEAST_MAX_ITER = 10_000_000  # LIBSVM's cap when the user sets none
 _DENSITY_ROWS = 1000
@@ -223,3 +227,33 @@ def _solve_on_few(
     gradient = np.zeros(len(X))
     gradient[scored] = kernel_expansion(X, alpha, sigma, precision="single")(X[scored])
     return replace(dual, alpha=alpha, gradient=gradient, height=float(np.median(gradient[scored]) / alpha.sum()))
+
+
+@dataclass(frozen=True)
+class SolveReport:
+    """Summary of the duals of one bandwidth."""
+
+    iterations: int
+    training_mass: float
+    worst_gap: float
+    failures: tuple[DualStatus, ...]
+
+    @classmethod
+    def of(cls, duals: Sequence[Dual]) -> Self:
+        """Summarise the solves of all splits."""
+        return cls(
+            iterations=max(1, sum(dual.iterations for dual in duals)),  # scikit-learn demands one at least
+            training_mass=float(np.mean([dual.training_mass for dual in duals])),
+            worst_gap=max(dual.gap for dual in duals),
+            failures=tuple(dual.status for dual in duals if dual.status is not DualStatus.CONVERGED),
+        )
+
+
+def warn_if_unconverged(reports: Sequence[SolveReport], tol: float, *, settable: bool = False) -> None:
+    """Give one warning for all solves that stopped short; if its parameters are `settable`, with advice on them."""
+    failures = [status for report in reports for status in report.failures]
+    if failures:
+        worst = max(report.worst_gap for report in reports)
+        advice = failures[0].value if settable else "Sets may be larger than necessary, but their masses are right."
+        solves = counted(len(failures), "solve")
+        warn(f"{solves} did not converge: KKT gap up to {worst:.2g}, above {tol:.2g}. {advice}", ConvergenceWarning)

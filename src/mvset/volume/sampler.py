@@ -5,12 +5,14 @@ from typing import Literal
 
 import numpy as np
 
+from mvset.exceptions import VolumeWarning, warn
 from mvset.rows.layout import ColumnLayout
 from mvset.values import Array, cached_property
 from mvset.volume.box import draw_box_sample
 from mvset.volume.cells import CellSampler
 from mvset.volume.importance import ImportanceSampler, Membership
-from mvset.volume.measure import VolumeSample, measure
+from mvset.volume.measure import VolumeEstimate, VolumeSample, measure
+from mvset.wording import Message
 
 VolumeMethod = Literal["auto", "box", "importance"]
 VOLUME_METHODS = frozenset({"auto", "box", "importance"})
@@ -98,3 +100,32 @@ def _joined(samples: list[VolumeSample]) -> VolumeSample:
 def effective_sample_size(sample: VolumeSample, target: Membership) -> float:
     """Number of equally weighted points in the target that would give the same standard error as the sample."""
     return float(measure(sample, target(sample.points)[:, np.newaxis]).effective_sample_sizes[0])
+
+
+_LARGE_ERROR = 0.1  # relative standard error: twice what a sufficient number of points gives
+UNRELIABLE = (
+    "The volumes are unreliable: of {n_points} sample points ({method}), the effective sample size in {largest} is "
+    f"{{size:.0f}}; {SUFFICIENT} are needed."
+)
+_DISAGREE = (
+    "The volumes are unreliable: {n_draws} independent draws of sample points ({method}) disagree about {largest}, by "
+    "a standard error of {error:.0%}."
+)
+
+
+def warn_if_unreliable(volume: VolumeEstimate, sample: VolumeSample, largest: str, option: str) -> None:
+    """Warn if the volume of the largest set rests on too few points, or if independent draws of them disagree."""
+    are_few = volume.effective_sample_size < SUFFICIENT
+    if not are_few and not volume.standard_error > _LARGE_ERROR * volume.value:
+        return
+    message = Message(
+        UNRELIABLE if are_few else _DISAGREE,
+        f"Raise {{{option}}}.",
+        size=volume.effective_sample_size,
+        error=0.0 if are_few else volume.standard_error / volume.value,
+        n_points=len(sample.points),
+        n_draws=sample.n_draws,
+        method=sample.method,
+        largest=largest,
+    )
+    warn(message, VolumeWarning)

@@ -8,8 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from mvset.app.summaries.shown import shown
-from mvset.files.finite_json import finite_json
+from mvset.app.summaries.shown import finite_json, shown
 
 _WIDE = 200  # characters per line when stdout is not a terminal
 

@@ -1,5 +1,6 @@
-"""How values of a table are written for people, in the terminal and on the page."""
+"""How values of a table are written: for people, in the terminal and on the page, and as JSON."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,3 +20,8 @@ def shown_range(normal: tuple[Any, Any] | None) -> str:
 def shown_values(values: Sequence[Any]) -> str:
     """One or two values."""
     return " and ".join(map(shown, values))
+
+
+def finite_json(value: Any, **options: Any) -> str:
+    """Return a value as JSON, with null for NaN and infinity, since JSON has neither, and text for unknown types."""
+    return json.dumps(json.loads(json.dumps(value, default=str), parse_constant=lambda _: None), **options)

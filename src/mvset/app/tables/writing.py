@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
+from mvset.app.summaries.shown import finite_json
 from mvset.app.tables.errors import TableError
 from mvset.files.atomic import atomic_write
-from mvset.files.finite_json import finite_json
 
 Write = Callable[[pa.RecordBatch], None]
 

@@ -1,6 +1,6 @@
 import json
 
-from mvset.files.finite_json import finite_json
+from mvset.app.summaries.shown import finite_json
 
 
 def test_nested_nan_and_infinity_are_null():
