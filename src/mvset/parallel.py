@@ -11,13 +11,7 @@ from functools import partial
 from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs
-from joblib.parallel import (
-    LokyBackend,
-    MultiprocessingBackend,
-    SequentialBackend,
-    ThreadingBackend,
-    get_active_backend,
-)
+from joblib.parallel import LokyBackend, MultiprocessingBackend, SequentialBackend, ThreadingBackend, get_active_backend
 
 Map = Callable[..., Iterable[Any]]
 

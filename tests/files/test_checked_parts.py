@@ -60,7 +60,9 @@ WRONG = {
     "no bandwidth": lambda: replace(sets("scaling").function, sigma=0.0),
     "another precision": lambda: replace(sets("scaling").function, precision="half"),
     "a density without bandwidth": lambda: replace(sets("plugin_density").function, sigma=np.nan),
-    "a density without rows": lambda: replace(sets("plugin_density").function, rows=np.empty((0, 2))),
+    "a density without rows": lambda: replace(
+        sets("plugin_density").function, centres=np.empty((0, 2)), weights=np.empty(0)
+    ),
     "a constant column beyond the last": lambda: replace(
         sets("plain"), constants=replace(sets("plain").constants, columns=np.array([2.0]), values=np.zeros(1))
     ),

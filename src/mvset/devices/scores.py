@@ -226,8 +226,7 @@ def _weighted_exponentials(xp: Any, exponents: Any, weights: Any) -> Any:
 def _compiled_exponentials(xp: Any, exponents: Any, weights: Any) -> Any:
     """The same, compiled by torch."""
     return _Compiler.first_that_works(
-        lambda: _Compiler.exponentials()(exponents, weights),
-        lambda: _weighted_exponentials(xp, exponents, weights),
+        lambda: _Compiler.exponentials()(exponents, weights), lambda: _weighted_exponentials(xp, exponents, weights)
     )
 
 

@@ -501,11 +501,7 @@ class SetEstimator(OutlierMixin, BaseEstimator):
 
 
 def measured_sets(
-    score: ScoreFunction,
-    mass: float,
-    calibration: Calibration,
-    constants: ConstantColumns,
-    sampler: VolumeSampler,
+    score: ScoreFunction, mass: float, calibration: Calibration, constants: ConstantColumns, sampler: VolumeSampler
 ) -> FittedSets:
     """Nested sets of any score, with a volume sample for the largest set around the mass; warns if it is too small."""
     masses = mass_grid(mass)

@@ -34,7 +34,6 @@ _TRUSTED = [
     "mvset.estimators.minimum_volume_set.MinimumVolumeSet",
     "mvset.estimators.one_class_svm.OneClassSVM",
     "mvset.paper.calibrated_one_class_svm.CalibratedOneClassSVM",
-    "mvset.paper.plugin_kernel_density.LogDensity",
     "mvset.paper.plugin_kernel_density.PluginKernelDensity",
     "mvset.rows.imputation.Imputation",
     "mvset.estimators.drift_monitor.Bets",

@@ -121,27 +121,6 @@ class GaussianMixtureWithOutliers:
         uniform = np.where(inside, np.log(self.outlier_share) - d * np.log(high - low), -np.inf)
         return np.asarray(np.logaddexp(gaussian, uniform))
 
-    def density(self, X: ArrayLike) -> Array:
-        """Density.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        density : ndarray of shape (n_samples,)
-            Values of the density.
-
-        Examples
-        --------
-        >>> from mvset.paper.datasets import paper_mixture
-        >>> paper_mixture().density([[2.5, 2.5]]).round(4)
-        array([0.0796])
-        """
-        return np.exp(self.log_density(X))
-
     @cached_property
     def _reference(self) -> Array:
         """Sorted log densities of a million draws: quantiles give thresholds, reciprocals of densities volumes."""
@@ -169,27 +148,6 @@ class GaussianMixtureWithOutliers:
         -5.5
         """
         return float(np.quantile(self._reference, 1.0 - checked_share(mass)))
-
-    def threshold(self, mass: float) -> float:
-        """Threshold τ: the true set of this mass is where the density is at least τ.
-
-        Parameters
-        ----------
-        mass : float
-            Mass of the set, in (0, 1).
-
-        Returns
-        -------
-        threshold : float
-            ``exp(log_threshold(mass))``.
-
-        Examples
-        --------
-        >>> from mvset.paper.datasets import paper_mixture
-        >>> round(paper_mixture().threshold(0.95), 3)
-        0.004
-        """
-        return float(np.exp(self.log_threshold(mass)))
 
     def contains(self, X: ArrayLike, mass: float) -> Flags:
         """Test which rows lie in the true Minimum Volume set.
@@ -253,7 +211,7 @@ def paper_mixture(n_features: int = 2, outlier_share: float = 0.0) -> GaussianMi
     Returns
     -------
     mixture : GaussianMixtureWithOutliers
-        The mixture, with ``sample``, ``density``, ``threshold``, ``contains`` and ``volume``.
+        The mixture, with ``sample``, ``log_density``, ``log_threshold``, ``contains`` and ``volume``.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """The plug-in approach the method is compared with: a kernel density estimate, cut at the mass of its own rows."""
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -19,44 +19,17 @@ from mvset.calibration.constant_columns import ConstantColumns
 from mvset.calibration.offsets import offsets_by_rank
 from mvset.estimators.base import SetEstimator, measured_sets
 from mvset.exceptions import CalibrationWarning, warn
-from mvset.parallel import Map
 from mvset.rows.validation import candidate_sigmas, checked_ranges, validated_rows
-from mvset.svm.expansion import is_bandwidth
-from mvset.values import Array, ArrayValue, array_rule, cached_property
+from mvset.svm.expansion import kernel_expansion
+from mvset.values import Array
 from mvset.volume.sampler import VolumeSampler
 
 _FOLDS = 4  # as in the paper
-_LARGEST = 1e300
-
-
-@dataclass(frozen=True, eq=False)
-class LogDensity(ArrayValue):
-    """Logarithm of the kernel density estimate on given rows."""
-
-    rows: Array = field(metadata=array_rule(2))
-    sigma: float
-
-    def _check(self) -> None:
-        self._require(is_bandwidth(self.sigma), f".sigma must be positive; got {self.sigma!r}.")
-        self._require(len(self.rows), " needs rows.")
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns of rows."""
-        return int(self.rows.shape[1])
-
-    @cached_property
-    def _estimate(self) -> KernelDensity:
-        return KernelDensity(bandwidth=self.sigma).fit(self.rows)
-
-    def __call__(self, X: Array, run: Map = map) -> Array:
-        """Values at the rows of X; where the density underflows, a very small number instead of minus infinity."""
-        return np.maximum(self._estimate.score_samples(X), -_LARGEST) if len(X) else np.empty(0)
 
 
 @dataclass(repr=False, eq=False)
 class PluginKernelDensity(SetEstimator):
-    """Level set of a Gaussian kernel density estimate, at the empirical quantile: the plug-in approach.
+    r"""Level set of a Gaussian kernel density estimate, at the empirical quantile: the plug-in approach.
 
     This is the baseline of the paper's Section III-C, with the methods of :class:`MinimumVolumeSet`. The bandwidth has
     the largest likelihood in 4-fold cross-validation. A share `mass` of the *training* rows reaches the threshold. In
@@ -89,7 +62,7 @@ class PluginKernelDensity(SetEstimator):
     log_likelihoods_ : ndarray of shape (n_candidates,)
         Their mean log likelihoods of a row held out; empty when only one was given.
     offset_ : float
-        Offset of the set of mass `mass`, a log density: ``decision_function = score_samples - offset_``.
+        Offset of the set of mass `mass`: ``decision_function = score_samples - offset_``.
     volume_ : VolumeEstimate
         Volume of the set of mass `mass`, with its standard error.
     n_features_in_ : int
@@ -101,6 +74,11 @@ class PluginKernelDensity(SetEstimator):
     --------
     CalibratedOneClassSVM : The method of the paper.
     CalibratedSet : Any detector, KernelDensity included, calibrated on rows held out.
+
+    Notes
+    -----
+    Scores are the density times :math:`(2\pi\sigma^2)^{d/2}`: the expansion of :class:`MinimumVolumeSet` with equal
+    weights, which is also the one-class SVM at ν = 1.
 
     Examples
     --------
@@ -158,16 +136,13 @@ class PluginKernelDensity(SetEstimator):
         lowest, highest = checked_ranges(self, X)
         rng = check_random_state(self.random_state)
         self.sigma_ = self._choose_bandwidth(X, rng)
-        density = LogDensity(X, self.sigma_)
-        scores = density(X)
-        if not (np.abs(scores) < _LARGEST).all():
-            raise ValueError(f"sigma={self.sigma_:.4g} is too narrow for float64: the density is not finite.")
+        density = kernel_expansion(X, np.full(len(X), 1.0 / len(X)), self.sigma_)
         if self.mass > 1.0 - 1.0 / len(X):
             needed = f"At least {int(np.ceil(1.0 / (1.0 - self.mass) - 1e-9))} are needed."
             held = "the set contains all of them, and less of new rows"
             warn(f"{len(X)} rows cannot resolve mass={self.mass:g}: {held}. {needed}", CalibrationWarning)
         warn_if_on_edge(self.sigma_, self.sigmas_.tolist())
-        calibration = Calibration.without_scores(offsets_by_rank(scores)[0])
+        calibration = Calibration.without_scores(offsets_by_rank(density(X))[0])
         sampler = VolumeSampler("auto", X, self.n_volume_points, rng)
         constants = ConstantColumns.between(lowest, highest)
         self.sets_ = measured_sets(density, self.mass, calibration, constants, sampler)

@@ -20,9 +20,9 @@ class RowSample:
         self._held = 0
         self._largest_key = 1.0  # of the rows that may still be kept
 
-    def add(self, rows: Array) -> None:
-        """Add a batch of rows."""
-        keys = self._rng.random(len(rows))
+    def add(self, rows: Array, keys: Array | None = None) -> None:
+        """Add a batch of rows; their keys, in [0, 1), are random unless they are given."""
+        keys = self._rng.random(len(rows)) if keys is None else keys
         kept = np.flatnonzero(keys < self._largest_key)
         self._keys.append(keys[kept])
         self._rows.append(rows[kept])

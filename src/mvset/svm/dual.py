@@ -210,14 +210,7 @@ def solve_in_scalings(
     return list(run(solved, trains, scalings, starts, scored or [None] * len(trains)))
 
 
-def _solve_on_few(
-    X: Array,
-    train: Indices,
-    sigma: float,
-    solver: Solver,
-    start: Dual | None,
-    scored: Indices,
-) -> Dual:
+def _solve_on_few(X: Array, train: Indices, sigma: float, solver: Solver, start: Dual | None, scored: Indices) -> Dual:
     """The same with the Gram matrix of the training rows only: they are few among the rows of X."""
     gram = lazy_gram(np.ascontiguousarray(X[train]), sigma)
     start = None if start is None else replace(start, alpha=start.alpha[train])

@@ -92,17 +92,17 @@ def test_no_rows_outside(model, normal):
 def test_the_sample_depends_neither_on_batches_nor_on_workers():
     places, rows = row_places(np.arange(10_000)), np.arange(10_000.0)[:, np.newaxis]
     whole = FlaggedSample(1, 300)
-    whole.add(rows, places)
+    whole.add_outside(rows, places)
     parts = FlaggedSample(1, 300)
     for chosen in np.array_split(np.random.default_rng(0).permutation(10_000), 9):
         part = FlaggedSample(1, 300)
-        part.add(rows[chosen], places[chosen])
+        part.add_outside(rows[chosen], places[chosen])
         parts.merge(part)
-    np.testing.assert_array_equal(whole.rows, parts.rows)
+    np.testing.assert_array_equal(whole.rows(), parts.rows())
     assert whole.n_rows == parts.n_rows == 10_000
     # Uniform over the rows, whose places follow each other.
-    assert abs(whole.rows.mean() - 5000) < 4 * 10_000 / np.sqrt(12 * 300)
-    assert len(np.unique(whole.rows)) == 300
+    assert abs(whole.rows().mean() - 5000) < 4 * 10_000 / np.sqrt(12 * 300)
+    assert len(np.unique(whole.rows())) == 300
 
 
 def test_what_workers_count_gives_the_same_onset_and_columns(model):

@@ -65,8 +65,7 @@ OtherMass = Annotated[
 ]
 Keep = Annotated[list[str] | None, text("NAMES", "Columns to copy to the results, e.g. id,time.")]
 Time = Annotated[
-    str | None,
-    text("COLUMN", "Column with the time of each row, e.g. recorded_at. By default, rows are in order."),
+    str | None, text("COLUMN", "Column with the time of each row, e.g. recorded_at. By default, rows are in order.")
 ]
 OnlyOutside = Annotated[bool, flag("--only-outside", "Write only the rows outside the set.")]
 FailOnDrift = Annotated[bool, flag("--fail-on-drift", "Exit with code 3 if there is drift.")]

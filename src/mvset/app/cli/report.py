@@ -21,8 +21,7 @@ def report_command(
         ),
     ],
     train: Annotated[
-        list[str] | None,
-        options.text("TABLE", "Fit to this table of normal behaviour, instead of reading a model."),
+        list[str] | None, options.text("TABLE", "Fit to this table of normal behaviour, instead of reading a model.")
     ] = None,
     out: Annotated[Path, typer.Option(help="File for the report.")] = Path("report.html"),
     no_rows: Annotated[

@@ -31,10 +31,6 @@ def score_command(
     time: options.Time = None,
     keep: options.Keep = None,
     only_outside: options.OnlyOutside = False,
-    formulas: Annotated[
-        bool,
-        options.flag("--formulas", "In CSV, leave text that spreadsheets run as formulas, such as =A1, as it is."),
-    ] = False,
     fail_on_drift: options.FailOnDrift = False,
     jobs: options.Jobs = -1,
     engine: Engine = None,
@@ -83,7 +79,6 @@ def score_command(
                 survey,
                 out=out,
                 only_outside=only_outside,
-                formulas=formulas,
                 device=device,
                 stages=stages,
                 on_progress=partial(bar.reach, "scoring", total=1.0),

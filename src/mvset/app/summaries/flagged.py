@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mvset.estimators.fitted_model import FittedModel
+from mvset.rows.sample import RowSample
 from mvset.values import Array, Indices
 
 MAX_FLAGGED = 5000  # an explanation costs more than a score; a share of so many rows is within 1.4 %
@@ -30,48 +31,41 @@ class Sample:
         return cls(table[:, :-4], table[:, -4].astype(np.int64), *table[:, -3:].T)
 
 
-class FlaggedSample:
+class FlaggedSample(RowSample):
     """A uniform random sample of rows outside.
 
-    Every row gets a key from its place in the table, and the rows with the smallest keys are kept: the sample depends
-    neither on batches nor on which worker has read a row.
+    The key of a row comes from its place in the table, so that the sample depends neither on batches nor on which
+    worker has read a row.
     """
 
     def __init__(self, n_columns: int, size: int = MAX_FLAGGED) -> None:
+        super().__init__(size)
         self.n_rows = 0  # all rows outside
-        self._size = size
-        self._keys = np.empty(0, dtype=np.uint64)
-        self._rows = np.empty((0, n_columns))
+        self.add(np.empty((0, n_columns)))
 
-    def add(self, rows: Array, places: NDArray[np.int64]) -> None:
+    def add_outside(self, rows: Array, places: NDArray[np.int64]) -> None:
         """Add rows outside, with their places in the table."""
         self.n_rows += len(rows)
-        self._take(rows, _keys(places))
+        self.add(rows, _keys(places))
 
     def merge(self, other: "FlaggedSample") -> None:
         """Add what another has sampled."""
         self.n_rows += other.n_rows
-        self._take(other._rows, other._keys)
+        for rows, keys in zip(other._rows, other._keys, strict=True):
+            self.add(rows, keys)
 
-    @property
     def rows(self) -> Array:
         """The sample, by ascending keys: the first rows are also a sample."""
-        return self._rows[np.argsort(self._keys)]
-
-    def _take(self, rows: Array, keys: NDArray[np.uint64]) -> None:
-        keys, rows = np.concatenate([self._keys, keys]), np.concatenate([self._rows, rows])
-        if len(keys) > self._size:
-            kept = np.argpartition(keys, self._size)[: self._size]
-            keys, rows = keys[kept], rows[kept]
-        self._keys, self._rows = keys, rows
+        rows = super().rows()
+        return rows[np.argsort(self._keys[0])]
 
 
-def _keys(places: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Random-looking keys of places, all different: the mixing function of SplitMix64 (G. Steele and others, 2014)."""
+def _keys(places: NDArray[np.int64]) -> Array:
+    """Random-looking keys of places: the mixing function of SplitMix64 (G. Steele and others, 2014), in [0, 1)."""
     mixed = places.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
+    return np.asarray(np.ldexp((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(11), -53))
 
 
 def normal_ranges(model: FittedModel, mass: float) -> Array:
@@ -133,7 +127,7 @@ def explained(
 
     `some_rows` of the table show whether the steps before the sets can be inverted: if not, columns have no ranges.
     """
-    found, names, categories = Sample.of(sample.rows), model.prepared_names, model.category_values
+    found, names, categories = Sample.of(sample.rows()), model.prepared_names, model.category_values
     contributions = np.empty((0, len(names)))
     if len(found.rows):
         contributions = np.asarray(model.estimator.explain(np.asarray(model.prepared(found.rows), dtype=np.float64)))

@@ -161,7 +161,7 @@ class TableScan:
         known = np.column_stack([rows, numbers, scored.scores, scored.levels, when])
         self._sample.add(known)
         self._timeline.add(scored.levels, places, times)
-        self._flagged.add(known[~scored.inside], places[~scored.inside])
+        self._flagged.add_outside(known[~scored.inside], places[~scored.inside])
         self._keep_unusual(rows, scored, numbers, kept, unseen or {})
 
     @property

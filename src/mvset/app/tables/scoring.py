@@ -43,7 +43,6 @@ def score_table(
     *,
     out: Path | None = None,
     only_outside: bool = False,
-    formulas: bool = False,
     device: Device | None = None,
     stages: Stages | None = None,
     on_progress: OnShare = ignore_share,
@@ -56,7 +55,7 @@ def score_table(
     stages = device.stages if device is not None else stages or Stages()
     schema, cluster = _result_schema(reader), cluster_map()
     scoring = _Scoring(survey, schema, only_outside)
-    with nullcontext() if out is None else table_writer(out, schema, formulas=formulas) as write:
+    with nullcontext() if out is None else table_writer(out, schema) as write:
         if cluster is None:
             scoring.score(reader, write, on_progress, device, stages)
         else:

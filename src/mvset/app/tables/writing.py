@@ -23,17 +23,17 @@ _NUMBER = r"^[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?$"
 
 
 @contextmanager
-def table_writer(path: Path, schema: pa.Schema, *, formulas: bool = False) -> Iterator[Write]:
+def table_writer(path: Path, schema: pa.Schema) -> Iterator[Write]:
     """A function that writes batches; the file appears under its name when all are written.
 
-    In CSV, text that a spreadsheet would run as a formula gets an apostrophe in front, unless `formulas`.
+    In CSV, text that a spreadsheet would run as a formula gets an apostrophe in front.
     """
     open_writer = _WRITERS.get(path.suffix.lower())
     if open_writer is None:
         raise TableError(f"{path}: unknown file extension. Results can be written as {', '.join(_WRITERS)}.")
     if open_writer in (pa.csv.CSVWriter, _ndjson):
         _check_textual(path, schema)
-    guarded = open_writer is pa.csv.CSVWriter and not formulas
+    guarded = open_writer is pa.csv.CSVWriter
     if guarded:
         names = [f"'{name}" if name.startswith(_FORMULA_SIGNS) else name for name in schema.names]
         schema = pa.schema([field.with_name(name) for field, name in zip(schema, names, strict=True)])
