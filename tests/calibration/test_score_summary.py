@@ -1,6 +1,7 @@
 """Scores counted in bins: what is kept, and that every answer of a calibration stays what it was."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -400,7 +401,8 @@ class Scores:
 
 
 def monitor(calibration, seed, rate=0.1):
-    return DriftMonitor(Scores(), calibration.counted_scores, reserved=True, false_alarm_rate=rate, random_state=seed)
+    sets = SimpleNamespace(calibration=calibration, guarantee=SimpleNamespace(reserves_rows=True))
+    return DriftMonitor(Scores(), sets, false_alarm_rate=rate, random_state=seed)
 
 
 @pytest.mark.parametrize("spread", [0.02, 50.0], ids=["five bins", "narrow bins"])

@@ -1,4 +1,5 @@
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,10 +16,10 @@ class Scores:
         return X
 
 
-def monitor_of(calibration, rate, seed, reserved=True):
-    return DriftMonitor(
-        Scores(), CountedScores.of(calibration), reserved=reserved, false_alarm_rate=rate, random_state=seed
-    )
+def monitor_of(calibration, rate=0.01, seed=0, reserved=True, decorrelation=1):
+    calibrated = SimpleNamespace(counted_scores=CountedScores.of(calibration), decorrelation=decorrelation)
+    sets = SimpleNamespace(calibration=calibrated, guarantee=SimpleNamespace(reserves_rows=reserved))
+    return DriftMonitor(Scores(), sets, false_alarm_rate=rate, random_state=seed)
 
 
 def test_online_p_values_are_ranks_among_all_before():
@@ -190,7 +191,7 @@ def test_of_dependent_rows_every_kth_is_watched_however_they_come():
     calibration = rng.normal(size=50)
 
     def watched(sizes):
-        monitor = DriftMonitor(Scores(), CountedScores.of(calibration), reserved=True, decorrelation=7, random_state=0)
+        monitor = monitor_of(calibration, decorrelation=7)
         for part in np.split(scores, np.cumsum(sizes)):
             monitor.update(part)
         return monitor
@@ -201,15 +202,13 @@ def test_of_dependent_rows_every_kth_is_watched_however_they_come():
         assert monitor._counts.sum() == 100
     every_seventh = monitor_of(calibration, 0.01, 0, reserved=False)
     every_seventh.update(scores[::7])
-    at_once = DriftMonitor(Scores(), CountedScores.of(calibration), reserved=True, decorrelation=7, random_state=0)
+    at_once = monitor_of(calibration, decorrelation=7)
     at_once.update(scores)
     assert at_once.log_martingale_ == every_seventh.log_martingale_
 
 
 def test_a_batch_without_a_row_to_watch_changes_nothing_but_the_count():
-    monitor = DriftMonitor(
-        Scores(), CountedScores.of(np.arange(10.0)), reserved=False, decorrelation=10, random_state=0
-    )
+    monitor = monitor_of(np.arange(10.0), reserved=False, decorrelation=10)
     monitor.update(np.arange(3.0))
     counts = monitor._counts.copy()
     monitor.update(np.arange(5.0))

@@ -115,4 +115,3 @@ def test_what_limits_it_is_said_here():
 def test_repeated_rows_pull_the_bandwidth_to_the_edge_and_that_is_said():
     with pytest.warns(UserWarning, match="is the smallest of"):
         PluginKernelDensity(random_state=0).fit(np.repeat(X[:100], 4, axis=0))
-

@@ -70,18 +70,18 @@ class SetEstimator(OutlierMixin, BaseEstimator):
     @property
     def mass_interval_(self) -> MassInterval:
         """95 % confidence interval for the true mass of the fitted set."""
-        if not self.sets_.calibration.is_calibrated:  # as if there were no such attribute
-            raise AttributeError(
-                f"{type(self).__name__} is calibrated on its training rows, and has no mass_interval_."
-            )
-        return self.sets_.mass_interval()
+        return self._calibrated_sets.mass_interval()
 
     @property
     def effective_sample_size_(self) -> float:
         """How many independent rows would tell as much about the mass of the fitted set as the calibration rows do."""
-        if not self.sets_.calibration.is_calibrated:
-            raise AttributeError(f"{type(self).__name__} is calibrated on its training rows: it has no effective size.")
-        return self.sets_.calibration.effective_size(self.sets_.mass)
+        return self._calibrated_sets.calibration.effective_size(self.sets_.mass)
+
+    @property
+    def _calibrated_sets(self) -> FittedSets:
+        if not self.sets_.calibration.is_calibrated:  # as if there were no such attribute
+            raise AttributeError(f"{type(self).__name__} is calibrated on its training rows, so its mass is not known.")
+        return self.sets_
 
     @property
     def guarantee_(self) -> str:
@@ -489,15 +489,8 @@ class SetEstimator(OutlierMixin, BaseEstimator):
         """
         rate = checked_share(false_alarm_rate, "false_alarm_rate")
         check_is_fitted(self, "sets_")
-        sets = self.sets_
-        return DriftMonitor(
-            copy.deepcopy(self),  # a later fit does not change what is watched
-            sets.calibration.counted_scores,
-            reserved=sets.guarantee.reserves_rows,
-            decorrelation=sets.calibration.decorrelation,
-            false_alarm_rate=rate,
-            random_state=random_state,
-        )
+        model = copy.deepcopy(self)  # a later fit does not change what is watched
+        return DriftMonitor(model, self.sets_, false_alarm_rate=rate, random_state=random_state)
 
 
 def measured_sets(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 from sklearn.utils import check_random_state
 
+from mvset.calibration.fitted_sets import FittedSets
 from mvset.devices.places import place_of
 from mvset.inference.drift import CountedScores, ScoreCells
 from mvset.rows.validation import checked_share
@@ -74,13 +75,12 @@ class DriftMonitor:
     def __init__(
         self,
         model: Scorer,
-        calibration_scores: CountedScores,
+        sets: FittedSets,
         *,
-        reserved: bool,
-        decorrelation: int = 1,
         false_alarm_rate: float = 0.01,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
+        calibration_scores, decorrelation = sets.calibration.counted_scores, sets.calibration.decorrelation
         self.model = model
         self.false_alarm_rate = false_alarm_rate
         self.drifted_ = False
@@ -95,7 +95,7 @@ class DriftMonitor:
         cells = ScoreCells(self._steps)
         # Calibration rows that depend on each other are not exchangeable with the rows to come, nor are neighbours.
         self._decorrelation = decorrelation
-        reserved = reserved and decorrelation == 1
+        reserved = sets.guarantee.reserves_rows and decorrelation == 1
         self._counts = (
             cells.count(calibration_scores.values, calibration_scores.counts)
             if reserved

@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from mvset.calibration.fitted_sets import FittedSets
 from mvset.estimators.base import SetEstimator
-from mvset.estimators.minimum_volume_set import MinimumVolumeSet
 from mvset.rows.columns import TableColumns
 from mvset.rows.validation import checked_rows
 from mvset.svm.score import Score
@@ -48,12 +47,12 @@ class FittedModel:
     prepared_names: list[str]  # of the columns that the nested sets see
 
     @classmethod
-    def of(cls, model: Any) -> Self:
-        """Take a model apart; refuse one that does not end in nested sets."""
+    def of(cls, model: Any, kind: type[SetEstimator] = SetEstimator) -> Self:
+        """Take a model apart; refuse one that does not end in nested sets of a kind."""
         estimator = _last_step(model)
-        if not isinstance(estimator, SetEstimator):
+        if not isinstance(estimator, kind):
             raise TypeError(
-                f"A fitted MinimumVolumeSet is needed, or a Pipeline that ends in one; got {type(estimator).__name__}."
+                f"A MinimumVolumeSet is needed, alone or at the end of a Pipeline; got {type(estimator).__name__}."
             )
         check_is_fitted(model)
         steps = model.steps[:-1] if isinstance(model, sklearn_pipeline.Pipeline) else []
@@ -69,16 +68,6 @@ class FittedModel:
             names,
             prepared_names,
         )
-
-    @classmethod
-    def of_minimum_volume_set(cls, model: Any) -> Self:
-        """The same, for those who need all answers of a MinimumVolumeSet."""
-        estimator = _last_step(model)
-        if not isinstance(estimator, MinimumVolumeSet):
-            raise TypeError(
-                f"A MinimumVolumeSet is needed, alone or at the end of a Pipeline; got {type(estimator).__name__}."
-            )
-        return cls.of(model)
 
     @property
     def sets(self) -> FittedSets:

@@ -20,32 +20,19 @@ from mvset.version import __version__
 from mvset.wording import Message
 
 _FORMAT = 7  # raised when models of before can no longer be read
-_TRUSTED = [
-    "mvset.bandwidth.choice.Selection",
-    "mvset.bandwidth.curves.BandwidthCurve",
-    "mvset.calibration.calibration.Calibration",
-    "mvset.calibration.constant_columns.ConstantColumns",
-    "mvset.calibration.fitted_sets.FittedSets",
-    "mvset.calibration.strata.StratumCalibrations",
-    "mvset.calibration.guarantees.Guarantee",
-    "mvset.rows.categories.Categories",
-    "mvset.estimators.calibrated_set.CalibratedSet",
-    "mvset.estimators.calibrated_set.MeanScore",
-    "mvset.estimators.minimum_volume_set.MinimumVolumeSet",
-    "mvset.estimators.one_class_svm.OneClassSVM",
-    "mvset.paper.calibrated_one_class_svm.CalibratedOneClassSVM",
-    "mvset.paper.plugin_kernel_density.PluginKernelDensity",
-    "mvset.rows.imputation.Imputation",
-    "mvset.estimators.drift_monitor.Bets",
-    "mvset.estimators.drift_monitor.DriftMonitor",
-    "mvset.metrics.detectors.InputFormat",
-    "mvset.rows.encoding.RowEncoding",
-    "mvset.svm.expansion.KernelExpansion",
-    "mvset.svm.scaling.Scaling",
-    "mvset.svm.score.Score",
-    "mvset.volume.measure.VolumeSample",
-    "numpy.dtype",  # in scikit-learn's imputers
-]
+# Values and estimators, whose constructors check them. The last is in scikit-learn's imputers.
+_CHECKED = """
+    bandwidth.choice.Selection bandwidth.curves.BandwidthCurve calibration.calibration.Calibration
+    calibration.constant_columns.ConstantColumns calibration.fitted_sets.FittedSets calibration.guarantees.Guarantee
+    calibration.strata.StratumCalibrations estimators.calibrated_set.CalibratedSet
+    estimators.calibrated_set.MeanScore estimators.drift_monitor.Bets estimators.drift_monitor.DriftMonitor
+    estimators.minimum_volume_set.MinimumVolumeSet estimators.one_class_svm.OneClassSVM
+    metrics.detectors.InputFormat paper.calibrated_one_class_svm.CalibratedOneClassSVM
+    paper.plugin_kernel_density.PluginKernelDensity rows.categories.Categories rows.encoding.RowEncoding
+    rows.imputation.Imputation svm.expansion.KernelExpansion svm.scaling.Scaling svm.score.Score
+    volume.measure.VolumeSample
+"""
+_TRUSTED = [*(f"mvset.{name}" for name in _CHECKED.split()), "numpy.dtype"]
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:

@@ -10,6 +10,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 from mvset.calibration.calibration import Calibration
 from mvset.calibration.fitted_sets import FittedSets
 from mvset.estimators.fitted_model import FittedModel
+from mvset.estimators.minimum_volume_set import MinimumVolumeSet
 from mvset.svm.compiled import scaled_columns
 from mvset.svm.expansion import KernelExpansion
 from mvset.svm.scaling import LARGEST, Scaling
@@ -74,7 +75,7 @@ def to_onnx(model: Any, *, dtype: DTypeLike = np.float64) -> "ModelProto":
 
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise ValueError(f"dtype must be numpy.float32 or numpy.float64; got {dtype!r}.")
-    fitted = FittedModel.of_minimum_volume_set(model)
+    fitted = FittedModel.of(model, MinimumVolumeSet)
     sets, names, graph = fitted.sets, fitted.feature_names, _Graph()
     if fitted.category_values:
         raise TypeError(

@@ -133,13 +133,13 @@ def load_fitted(path: Path, jobs: int = -1) -> Any:
     """Load a model file as a FittedModel, to run on `jobs` threads; fail if it contains no fitted MinimumVolumeSet."""
     from sklearn.exceptions import NotFittedError
 
-    from mvset import load
+    from mvset import MinimumVolumeSet, load
     from mvset.estimators.fitted_model import FittedModel
     from mvset.exceptions import ModelFileError
 
     model = load(path)
     try:
-        fitted = FittedModel.of_minimum_volume_set(model)
+        fitted = FittedModel.of(model, MinimumVolumeSet)
     except (TypeError, NotFittedError) as error:
         raise ModelFileError(f"{path}: {error}") from None
     fitted.estimator.n_jobs = jobs

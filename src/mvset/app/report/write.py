@@ -11,6 +11,7 @@ from mvset.app.report.numbers import slider_masses
 from mvset.app.summaries.scan import TableScan
 from mvset.app.summaries.timeline import Times
 from mvset.estimators.fitted_model import FittedModel
+from mvset.estimators.minimum_volume_set import MinimumVolumeSet
 from mvset.files.atomic import atomic_write
 from mvset.rows.validation import checked_share
 
@@ -83,7 +84,7 @@ def write_report(
         from mvset.app.report.page import render_page
     except ModuleNotFoundError as missing:
         raise ImportError("The report needs more packages: pip install 'mvset[report]'") from missing
-    fitted = FittedModel.of_minimum_volume_set(model)
+    fitted = FittedModel.of(model, MinimumVolumeSet)
     mass = fitted.sets.mass if mass is None else checked_share(mass)
     survey = report_scan(fitted, mass, grouped=strata is not None)
     rows = fitted.rows(X)

@@ -71,15 +71,8 @@ class DriftAlarm:
         self._calm = self._sets.drift_counter(self._mass, FALSE_ALARM_RATE, grouped=self._grouped)
 
     def _new_monitor(self) -> DriftMonitor:
-        calibration = self._sets.calibration
-        return DriftMonitor(
-            _Scores(),
-            calibration.counted_scores,
-            reserved=self._sets.guarantee.reserves_rows,
-            decorrelation=calibration.decorrelation,
-            false_alarm_rate=FALSE_ALARM_RATE,
-            random_state=self._n_alarms,  # the same after a restart
-        )
+        seed = self._n_alarms  # the same after a restart
+        return DriftMonitor(_Scores(), self._sets, false_alarm_rate=FALSE_ALARM_RATE, random_state=seed)
 
     def to_json(self) -> str:
         """Return all that files have changed, to be stored."""
