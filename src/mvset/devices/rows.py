@@ -10,7 +10,7 @@ from sklearn import get_config
 from mvset.devices.places import Place, place_of
 from mvset.parallel import Map
 from mvset.rows.stream import BATCH_ROWS, Part
-from mvset.rows.validation import named_columns
+from mvset.rows.validation import not_finite
 from mvset.values import Array
 
 
@@ -62,12 +62,8 @@ def validated_array(estimator: Any, X: Any, place: Place, n_features: int | None
         return X
     # The extremes tell without an array of marks, which may not fit beside the rows.
     if not bool(xp.isfinite(xp.min(X))) or not bool(xp.isfinite(xp.max(X))):
-        sound = place.host(xp.all(xp.isfinite(X), axis=0))
-        columns = named_columns(getattr(estimator, "feature_names_in_", None), np.flatnonzero(~sound))
-        n_rows = int(xp.sum(xp.astype(~xp.all(xp.isfinite(X), axis=1), xp.int64)))
-        raise ValueError(
-            f"Input X contains NaN or infinity in {columns} ({n_rows} of {X.shape[0]} rows). Drop these rows."
-        )
+        names = getattr(estimator, "feature_names_in_", None)
+        raise not_finite(place.host(xp.isfinite(X)), f"{X.shape[0]} rows", names)
     return X
 
 

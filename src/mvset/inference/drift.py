@@ -70,6 +70,7 @@ class EffectiveSizes:
         return self.before == self.now == 1.0
 
 
+@dataclass
 class DriftCounter:
     """Counts the scores of a batch against those of the calibration rows, part by part, in bounded memory.
 
@@ -77,33 +78,26 @@ class DriftCounter:
     share at the offset and those of the whole distribution.
     """
 
-    def __init__(
-        self,
-        calibration_scores: CountedScores,
-        offset: float,
-        cap: float,
-        false_alarm_rate: float,
-        share_sizes: EffectiveSizes,
-        distribution_sizes: EffectiveSizes,
-    ) -> None:
-        self._offset = offset
-        self._scores = calibration_scores
-        self._inside_before = int(calibration_scores.counts[calibration_scores.values >= offset].sum())
-        self._cap = cap
-        self._false_alarm_rate = false_alarm_rate
-        self._share_sizes = share_sizes
-        self._distribution_sizes = distribution_sizes
-        capped = np.minimum(calibration_scores.values, cap)
+    scores: CountedScores  # of calibration rows
+    offset: float
+    cap: float
+    false_alarm_rate: float
+    share_sizes: EffectiveSizes
+    distribution_sizes: EffectiveSizes
+
+    def __post_init__(self) -> None:
+        self._inside_before = int(self.scores.counts[self.scores.values >= self.offset].sum())
+        capped = np.minimum(self.scores.values, self.cap)
         self._cells = ScoreCells(capped)
-        self._before = self._cells.count(capped, calibration_scores.counts)
+        self._before = self._cells.count(capped, self.scores.counts)
         self._now = np.zeros_like(self._before)
         self._outside = 0
 
     def update(self, scores: Array) -> None:
         """Count more rows of the batch."""
         # Ascending scores are looked up several times as fast: each is near the one before.
-        self._now += self._cells.count(np.minimum(self._scores.rounded(np.sort(scores)), self._cap))
-        self._outside += int(np.sum(scores < self._offset))
+        self._now += self._cells.count(np.minimum(self.scores.rounded(np.sort(scores)), self.cap))
+        self._outside += int(np.sum(scores < self.offset))
 
     @property
     def counts(self) -> tuple[Indices, int]:
@@ -118,14 +112,14 @@ class DriftCounter:
         """Both tests, on all rows counted."""
         n, m, outside = int(self._now.sum()), int(self._before.sum()), self._outside
         share_before, share_now = self._inside_before / m, outside / n
-        confidence = 1.0 - self._false_alarm_rate
-        m_effective, n_effective = self._share_sizes.of(m, n)
+        confidence = 1.0 - self.false_alarm_rate
+        m_effective, n_effective = self.share_sizes.of(m, n)
         share_p = share_p_value(
             round(share_now * n_effective), round(n_effective), round(share_before * m_effective), round(m_effective)
         )
-        distribution_p = distribution_p_value(self._now, self._before, self._distribution_sizes)
+        distribution_p = distribution_p_value(self._now, self._before, self.distribution_sizes)
         return DriftResult(
-            drifted=min(share_p, distribution_p) <= 0.5 * self._false_alarm_rate,
+            drifted=min(share_p, distribution_p) <= 0.5 * self.false_alarm_rate,
             n_rows=n,
             n_outside=outside,
             share_outside=outside / n,
@@ -135,7 +129,7 @@ class DriftCounter:
             effective_rows=n_effective,
             share_p_value=share_p,
             distribution_p_value=distribution_p,
-            false_alarm_rate=self._false_alarm_rate,
+            false_alarm_rate=self.false_alarm_rate,
         )
 
 

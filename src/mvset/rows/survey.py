@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mvset.parallel import Map
 from mvset.rows.sample import RowSample
 from mvset.rows.stream import BATCH_ROWS, Part, RowStream, Table
-from mvset.rows.validation import named_columns
+from mvset.rows.validation import not_finite
 from mvset.values import Array, Indices
 
 
@@ -162,12 +162,7 @@ def _checked(stream: RowStream, start: int = 0) -> Iterator[tuple[Array, int]]:
     for rows in stream.batches():
         finite = ~np.isinf(rows) if missing else np.isfinite(rows)
         if not finite.all():
-            columns = named_columns(stream.names, np.flatnonzero(~finite.all(axis=0)))
-            what, n_rows = "infinity" if missing else "NaN or infinity", int((~finite.all(axis=1)).sum())
-            raise ValueError(
-                f"Input X contains {what} in {columns} ({n_rows} of rows {start} to {start + len(rows) - 1}). Drop "
-                "these rows, or impute them."
-            )
+            raise not_finite(finite, f"rows {start} to {start + len(rows) - 1}", stream.names, missing=missing)
         yield rows, start
         start += len(rows)
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from mvset.exceptions import ColumnScaleWarning, ConstantColumnWarning, ExtraColumnWarning, warn
 from mvset.rows.labels import label_texts
-from mvset.values import Array
+from mvset.values import Array, Flags
 from mvset.wording import are, columns_named, counted
 
 _MAX_VALUE = 1e300  # sums of larger ones leave float64
@@ -43,13 +43,15 @@ def validated_rows(estimator: Any, X: Any, *, reset: bool, missing: bool = False
         return array
     finite = ~np.isinf(array) if missing else np.isfinite(array)
     if not finite.all():
-        columns = np.flatnonzero(~finite.all(axis=0))
-        raise ValueError(
-            f"Input X contains {'' if missing else 'NaN or '}infinity in {_named(estimator, columns)} "
-            f"({int((~finite.all(axis=1)).sum())} of {len(array)} rows). Drop these rows, or impute them, "
-            "e.g. with sklearn.impute.SimpleImputer."
-        )
+        raise not_finite(finite, f"{len(array)} rows", getattr(estimator, "feature_names_in_", None), missing=missing)
     return array
+
+
+def not_finite(finite: Flags, among: str, names: Any, *, missing: bool = False) -> ValueError:
+    """The error about rows with values that are not finite, by row and column; `among` tells of which rows."""
+    columns, n_rows = named_columns(names, np.flatnonzero(~finite.all(axis=0))), int((~finite.all(axis=1)).sum())
+    what = "infinity" if missing else "NaN or infinity"
+    return ValueError(f"Input X contains {what} in {columns} ({n_rows} of {among}). Drop these rows, or impute them.")
 
 
 def table_names(X: Any) -> list[Any] | None:

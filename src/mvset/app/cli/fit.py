@@ -8,7 +8,6 @@ import typer
 from mvset.app.cli import options
 from mvset.app.cli.engine import Engine, running_on
 from mvset.app.cli.failures import exit_on_error, require_package
-from mvset.app.cli.info import json_summary, text_summary
 from mvset.app.cli.output import print_json, print_pairs
 
 
@@ -88,6 +87,7 @@ def fit_command(
     require_package("pyarrow", "cli", "Reading tables needs one more package")
     with exit_on_error(ValueError, on_interrupt="Nothing was written."):
         from mvset import MinimumVolumeSet, save
+        from mvset.app.summaries.models import json_summary, text_summary
         from mvset.app.tables.columns import ColumnRoles
         from mvset.app.tables.sources import table_files
         from mvset.estimators.fitted_model import FittedModel

@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import json
-import platform
 from importlib.resources import files
 from typing import Any
 
@@ -15,6 +14,7 @@ import sklearn
 from mvset.app.report.figures import bandwidth_figure, level_figure, level_set_figure, mass_volume_figure, time_figure
 from mvset.app.report.numbers import ReportNumbers, report_numbers, without_rows
 from mvset.app.summaries.flagged import ColumnAlarms
+from mvset.app.summaries.models import text_summary
 from mvset.app.summaries.scan import TableSummary, UnusualRow
 from mvset.app.summaries.shown import shown, shown_range, shown_values
 from mvset.estimators.fitted_model import FittedModel
@@ -51,7 +51,7 @@ def render_page(
         numbers=numbers,
         survey=numbers.survey,
         n_dropped=n_dropped,
-        settings=_settings(numbers),
+        settings=_settings(model),
         figures={name: json.loads(figure.to_json()) for name, figure in figures.items()},
         slider=_slider_data(numbers),
         css=_text("page.css"),
@@ -139,18 +139,15 @@ def _strip(column: ColumnAlarms) -> dict[str, Any]:
     return {"left": left, "width": right - left, "dots": list(zip(dots, beyond, strict=True))}
 
 
-def _settings(numbers: ReportNumbers) -> dict[str, str]:
-    """Model, parameters, seed and versions, by name."""
-    model, parameters = numbers.model, numbers.model.estimator.get_params()
+def _settings(model: FittedModel) -> dict[str, str]:
+    """Steps, results, parameters and versions of a model, by name."""
     steps = [] if model.before is None else [type(step).__name__ for _, step in model.before.steps]
+    versions = {"mvset": __version__, "scikit-learn": sklearn.__version__, "numpy": np.__version__}
     return {
         "model": " → ".join([*steps, type(model.estimator).__name__]),
-        "columns": ", ".join(model.feature_names),
+        **text_summary(model),
+        "selection of sigma": model.estimator.selection_.criterion,
         "support vectors": str(len(model.estimator.support_vectors_)),
-        "scaling chosen": f"{model.estimator.scaling_}, nu {model.estimator.nu_:g}",
-        "bandwidth": f"{model.estimator.sigma_:.6g}, selection criterion: {model.estimator.selection_.criterion}",
-        "realised mass": str(model.sets.mass_interval()),
-        **{name: repr(value) for name, value in parameters.items() if name not in ("n_jobs", "verbose")},
-        "versions": f"mvset {__version__}, scikit-learn {sklearn.__version__}, numpy {np.__version__}, "
-        f"Python {platform.python_version()}",
+        "parameters": repr(model.estimator),
+        "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
     }
