@@ -124,13 +124,6 @@ def test_a_private_name_is_what_we_rely_on(name):
     PRIVATE[name]()
 
 
-def test_workers_of_joblib_begin_with_our_function():
-    """paper/experiments/workers.py: `configure` passes `initializer` on, though its signature does not name it."""
-    from joblib.parallel import LokyBackend
-
-    assert "memmapping_executor_kwargs" in parameters(LokyBackend.configure)
-
-
 def private_names(tree, ours):
     """Names with one underscore that are imported, read as attributes or named in `getattr`, and not defined by us."""
     for node in ast.walk(tree):

@@ -16,8 +16,7 @@ from mvset import MinimumVolumeSet, save
 from mvset.devices import device
 from mvset.devices import scores as array_scores
 from mvset.devices.answers import settled
-from mvset.devices.device import Device, calibrated_on
-from mvset.devices.host_rows import CopiedRowsScore, scored_on
+from mvset.devices.device import CopiedRowsScore, Device, calibrated_on, scored_on
 from mvset.devices.places import Place, place_of, torch_place
 from mvset.devices.scores import ArrayExpansion, blocks, doubtful_edges
 from mvset.devices.stages import Stages, ahead

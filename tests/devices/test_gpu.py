@@ -139,8 +139,7 @@ def test_groups_on_the_device():
 
 
 def test_batches_are_copied_and_judged_in_overlap(large_model):
-    from mvset.devices.device import gpu
-    from mvset.devices.host_rows import CopiedRowsScore, scored_on
+    from mvset.devices.device import CopiedRowsScore, gpu, scored_on
 
     X = rows_like(large_model, 300_000, np.float64)
     batches = np.array_split(X, 9)  # of two lengths, with pinned memory that is used again

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from mvset.calibration.calibration import Calibration
 from mvset.calibration.ways import Calibrated
-from mvset.devices.rows import host_labels
+from mvset.devices.places import host_labels
 from mvset.exceptions import UnseenStratumWarning, warn
 from mvset.rows.validation import checked_labels
 from mvset.values import Array, ArrayValue, Indices, array_rule

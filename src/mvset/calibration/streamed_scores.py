@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from mvset.calibration.score_summary import N_EXACT, ScoreSummary
-from mvset.devices.device import Device, current_device
-from mvset.devices.host_rows import CopiedRowsScore, scored_on
-from mvset.devices.rows import ArrayRows
+from mvset.devices.device import CopiedRowsScore, Device, current_device, scored_on
+from mvset.devices.places import ArrayRows
 from mvset.devices.scores import ArrayExpansion, blocks
 from mvset.parallel import Map, cluster_map
 from mvset.progress import ProgressLine

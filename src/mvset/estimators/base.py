@@ -15,8 +15,7 @@ from mvset.calibration.calibration import Calibration
 from mvset.calibration.constant_columns import ConstantColumns
 from mvset.calibration.fitted_sets import FittedSets, HostAnswers, ScoreFunction
 from mvset.devices.answers import ArrayAnswers
-from mvset.devices.places import Place, place_of
-from mvset.devices.rows import validated_array
+from mvset.devices.places import Place, place_of, validated_array
 from mvset.estimators.drift_monitor import DriftMonitor
 from mvset.inference.p_values import detect_outliers
 from mvset.inference.results import Detection, DriftResult, MassBand, MassInterval

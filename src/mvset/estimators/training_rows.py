@@ -7,8 +7,7 @@ import numpy as np
 
 from mvset.calibration.plan import CalibrationPlan, TableRows
 from mvset.calibration.splits import drawn_seed
-from mvset.devices.places import place_of
-from mvset.devices.rows import ArrayRows, host_labels, validated_array
+from mvset.devices.places import ArrayRows, host_labels, place_of, validated_array
 from mvset.parallel import cluster_map
 from mvset.progress import ProgressLine
 from mvset.rows.categories import NO_CATEGORIES, Categories

@@ -38,8 +38,8 @@ def surveyed(pipeline, X, cuts=(), mass=0.95, **options):
 def test_rows_are_scored_as_by_the_model(pipeline):
     scored = TableScan(FittedModel.of(pipeline), 0.9).score(NEW)
     prepared, sets = pipeline[:-1].transform(NEW), pipeline[-1]
-    np.testing.assert_array_equal(scored.scores, sets.score_samples(prepared))
-    np.testing.assert_array_equal(scored.levels, sets.level(prepared))
+    np.testing.assert_array_equal(scored.score, sets.score_samples(prepared))
+    np.testing.assert_array_equal(scored.level, sets.level(prepared))
     np.testing.assert_array_equal(scored.inside, sets.predict(prepared, 0.9) == 1)
     np.testing.assert_array_equal(scored.contributions(), sets.explain(prepared))
     np.testing.assert_array_equal(scored.top_features(), np.abs(sets.explain(prepared)).argmax(axis=1))
@@ -128,7 +128,7 @@ def test_rows_in_groups_are_surveyed_by_their_groups():
         scored = survey.score(NEW[numbers], groups[numbers])
         survey.add(NEW[numbers], scored, numbers, lambda selected: [{} for _ in selected])
     prepared = pipeline[:-1].transform(NEW)
-    np.testing.assert_array_equal(scored.levels, sets.level(prepared, strata=groups)[130:])
+    np.testing.assert_array_equal(scored.level, sets.level(prepared, strata=groups)[130:])
     np.testing.assert_array_equal(scored.inside, (sets.predict(prepared, 0.9, strata=groups) == 1)[130:])
     expected = sets.check_drift(prepared, mass=0.9, false_alarm_rate=FALSE_ALARM_RATE, strata=groups)
     assert survey.result().drift == expected

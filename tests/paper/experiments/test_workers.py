@@ -14,7 +14,7 @@ from mvset.paper.experiments import workers
 
 SLEEPER = """
 import os, time
-from mvset.paper.experiments.workers import results_of
+from mvset.paper.experiments.rows import results_of
 
 def sleep(seconds):
     time.sleep(seconds)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from mvset.app.cli.failures import print_note, require_package
-from mvset.app.cli.progress import progress_bar
+from mvset.app.cli.output import progress_bar
 from mvset.app.tables.options import FORMAT_NAMES, ReadingOptions
 
 

@@ -8,7 +8,7 @@ import typer
 
 from mvset.app.cli import options
 from mvset.app.cli.failures import exit_on_error, require_package
-from mvset.app.cli.progress import progress_bar
+from mvset.app.cli.output import progress_bar
 
 
 def report_command(

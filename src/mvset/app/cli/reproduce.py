@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from mvset.app.cli.failures import exit_on_error, require_package
-from mvset.app.cli.progress import progress_bar
+from mvset.app.cli.output import progress_bar
 from mvset.wording import counted
 
 

@@ -10,8 +10,7 @@ import typer
 from mvset.app.cli import options
 from mvset.app.cli.engine import Engine, running_on
 from mvset.app.cli.failures import DRIFTED, exit_on_error
-from mvset.app.cli.output import print_json, print_pairs, print_table
-from mvset.app.cli.progress import progress_bar
+from mvset.app.cli.output import print_json, print_pairs, print_table, progress_bar
 from mvset.app.summaries.shown import shown_range, shown_values
 
 _MAX_COLUMNS = 5  # shown that explain rows outside; --json has all

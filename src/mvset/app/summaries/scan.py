@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from mvset.app.summaries.flagged import ColumnAlarms, FlaggedRows, FlaggedSample, Sample, explained, normal_ranges
 from mvset.app.summaries.timeline import Timeline, TimelineSummary, Times, row_places
-from mvset.estimators.fitted_model import FittedModel
+from mvset.estimators.fitted_model import Answers, FittedModel
 from mvset.inference.results import DriftResult
 from mvset.rows.sample import RowSample
-from mvset.values import Array, Flags, Indices
+from mvset.values import Array, Indices
 
 FALSE_ALARM_RATE = 0.01
 LEVEL_EDGES = np.linspace(0.0, 1.0, 21)
@@ -21,15 +21,11 @@ _DIGITS = 6  # after the decimal point, at least
 
 
 @dataclass(frozen=True)
-class ScoredRows:
-    """Scores and levels of rows. Explanations are computed on demand, since they cost twice as much as scores."""
+class ScoredRows(Answers):
+    """Answers about rows. Explanations are computed on demand, since they cost twice as much as scores."""
 
     estimator: Any
     prepared: Array  # the rows after the preprocessing steps of the model
-    scores: Array
-    levels: Array
-    inside: Flags
-    p_values: Array  # NaN if the model has no calibration rows
 
     def contributions(self, selected: Any = slice(None)) -> Array:
         """Contribution of each feature to the anomaly of the selected rows; see :meth:`MinimumVolumeSet.explain`."""
@@ -133,8 +129,8 @@ class TableScan:
         prepared = np.asarray(self.model.prepared(X), dtype=np.float64)
         if scores is None:
             scores = self.model.estimator.score_samples(prepared)
-        found = self.model.answers(scores, strata, self.mass)
-        return ScoredRows(self.model.estimator, prepared, scores, found.level, found.inside, found.p_value)
+        answers = self.model.answers(scores, strata, self.mass)
+        return ScoredRows(**vars(answers), estimator=self.model.estimator, prepared=prepared)
 
     def add(
         self,
@@ -152,15 +148,15 @@ class TableScan:
         `table` is the file that they are from, one of `tables`; `times` says when they were recorded, in any order.
         `unseen` has values of categories that were not seen in the fit, by row of the batch and column.
         """
-        self._drift.update(1.0 - scored.levels if self._grouped else scored.scores)
-        n_sets = np.searchsorted(self._masses, scored.levels, side="left")  # number of sets that do not hold the row
+        self._drift.update(1.0 - scored.level if self._grouped else scored.score)
+        n_sets = np.searchsorted(self._masses, scored.level, side="left")  # number of sets that do not hold the row
         self._outside_counts += np.bincount(n_sets, minlength=len(self._outside_counts))
-        self._level_counts += np.histogram(scored.levels, LEVEL_EDGES)[0]
+        self._level_counts += np.histogram(scored.level, LEVEL_EDGES)[0]
         places = row_places(numbers, self._tables.index(table) if table in self._tables else 0)
         when = places.astype(np.float64) if times is None else times.values
-        known = np.column_stack([rows, numbers, scored.scores, scored.levels, when])
+        known = np.column_stack([rows, numbers, scored.score, scored.level, when])
         self._sample.add(known)
-        self._timeline.add(scored.levels, places, times)
+        self._timeline.add(scored.level, places, times)
         self._flagged.add_outside(known[~scored.inside], places[~scored.inside])
         self._keep_unusual(rows, scored, numbers, kept, unseen or {})
 
@@ -214,23 +210,23 @@ class TableScan:
         n = min(self._n_unusual, len(rows))
         if n == 0:
             return
-        highest = np.partition(scored.scores, n - 1)[n - 1]
+        highest = np.partition(scored.score, n - 1)[n - 1]
         if len(self._unusual) == self._n_unusual:
             highest = min(highest, self._unusual[-1].score)
-        candidates = np.flatnonzero(scored.scores <= highest)
+        candidates = np.flatnonzero(scored.score <= highest)
         if not len(candidates):
             return
         # Scores far from all training rows underflow to zero: rank those by their distance.
         contributions = scored.contributions(candidates)
-        furthest = np.lexsort((-_distances(contributions), scored.scores[candidates]))[:n]
+        furthest = np.lexsort((-_distances(contributions), scored.score[candidates]))[:n]
         selected, contributions = candidates[furthest], contributions[furthest]
         normal = self.model.restored(self.model.estimator._normal_near(scored.prepared[selected]), rows[selected])
         self._keep_most_unusual(
             [
                 UnusualRow(
                     row=int(numbers[i]),
-                    score=float(scored.scores[i]),
-                    level=float(written_levels(scored.levels[i], self.model.sets.calibration.n_rows)),
+                    score=float(scored.score[i]),
+                    level=float(written_levels(scored.level[i], self.model.sets.calibration.n_rows)),
                     values=self.model.values_of(rows[i]) | unseen.get(int(i), {}),
                     normal={} if normal is None else self.model.values_of(normal[k]),
                     contributions=dict(zip(self.model.prepared_names, contributions[k].tolist(), strict=True)),

@@ -18,8 +18,7 @@ from mvset.app.tables.errors import TableError, quoted
 from mvset.app.tables.reading import Batch, OnShare, TableReader, ignore_share, row_times
 from mvset.app.tables.writing import Write, table_writer
 from mvset.devices.answers import settled
-from mvset.devices.device import Device
-from mvset.devices.host_rows import CopiedRowsScore, scored_on
+from mvset.devices.device import CopiedRowsScore, Device, scored_on
 from mvset.devices.stages import Stages
 from mvset.estimators.fitted_model import FittedModel, with_nulls
 from mvset.parallel import Map, cluster_map
@@ -169,10 +168,9 @@ def _results(
         outside = np.flatnonzero(~scored.inside)
         if len(outside):
             top_features[outside] = np.array(model.prepared_names, dtype=object)[scored.top_features(outside)]
-        levels = written_levels(scored.levels, model.sets.calibration.n_rows)
-        found = {"inside": scored.inside, "score": scored.scores, "level": levels, "p_value": scored.p_values}
-        found["top_feature"] = top_features
-        answers |= {name: with_nulls(values, batch.complete) for name, values in found.items()}
+        levels = written_levels(scored.level, model.sets.calibration.n_rows)
+        found = {**vars(scored), "level": levels, "top_feature": top_features}
+        answers |= {name: with_nulls(found[name], batch.complete) for name in ("inside", *_NUMBERS, "top_feature")}
     notes = batch.notes(columns)
     if notes is not None:
         answers["note"] = notes

@@ -81,7 +81,7 @@ class _Survey(TableScan):
     def add(self, rows: Any, scored: ScoredRows, *others: Any, **named: Any) -> None:
         """Add a batch of rows."""
         super().add(rows, scored, *others, **named)
-        self.scores.append(scored.scores)
+        self.scores.append(scored.score)
 
 
 @dataclass
