@@ -141,36 +141,34 @@ def test_scores_in_float32_are_right_however_wide_the_data(n_columns, extent, pr
 
 
 def test_what_cannot_be_compiled_is_evaluated_step_by_step(large_model, new_rows, monkeypatch, caplog):
-    pytest.importorskip("torch")
+    torch = pytest.importorskip("torch")
 
-    def fails(function):
+    def fails(function, **options):
         raise RuntimeError("no compiler")
 
-    monkeypatch.setattr(array_scores, "_compiled", fails)
+    monkeypatch.setattr(torch, "compile", fails)
     monkeypatch.setattr(array_scores._Compiler, "works", True)
+    array_scores._Compiler.compiled.cache_clear()
     expansion = ArrayExpansion(large_model.sets_.function, torch_place("cpu"))
     monkeypatch.setattr(ArrayExpansion, "_is_compiled", True)
     with caplog.at_level("DEBUG", logger="mvset"):
         scores = expansion(expansion.place.array(new_rows)).numpy()
     assert "it is evaluated step by step" in caplog.text
     np.testing.assert_allclose(scores, large_model.score_samples(new_rows), rtol=1e-5)
-    array_scores._Compiler.sums.cache_clear()
 
 
 @pytest.mark.parametrize("n_columns", [3, 70])
 def test_the_compiled_formula_in_one_or_more_groups_of_columns(n_columns, monkeypatch):
     """Compiled by no one here: the functions are as they are."""
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr(array_scores, "_compiled", lambda function: function)
+    monkeypatch.setattr(torch, "compile", lambda function, dynamic: function)
     rng = np.random.default_rng(0)
     points, centres, weights = rng.normal(size=(20, n_columns)), rng.normal(size=(9, n_columns)), rng.random(9)
     expected = np.exp(-((points[:, np.newaxis] - centres) ** 2).sum(axis=2)) @ weights
-    for cached in (array_scores._Compiler.sums, array_scores._Compiler.squares):
-        cached.cache_clear()
+    array_scores._Compiler.compiled.cache_clear()
     arrays = (torch.asarray(each) for each in (points, np.ascontiguousarray(centres.T), weights))
     np.testing.assert_allclose(array_scores._compiled_formula(torch, *arrays).numpy(), expected, rtol=1e-12)
-    for cached in (array_scores._Compiler.sums, array_scores._Compiler.squares):
-        cached.cache_clear()
+    array_scores._Compiler.compiled.cache_clear()
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 7, 100])

@@ -205,7 +205,7 @@ class ArrayExpansion:
         return xp.minimum(xp.maximum(X, -bound), bound)
 
 
-def _squared_distances(points: Any, centres: Any, squares: Any = None) -> Any:
+def _squared_distances(xp: Any, points: Any, centres: Any, squares: Any = None) -> Any:
     """Squared distances between points, as rows, and centres, as columns, added to those in other columns."""
     for k in range(centres.shape[0]):
         difference = points[:, k, None] - centres[k, None, :]
@@ -215,7 +215,7 @@ def _squared_distances(points: Any, centres: Any, squares: Any = None) -> Any:
 
 def _kernel_sums(xp: Any, points: Any, centres: Any, weights: Any, squares: Any = None) -> Any:
     """Σ_j weights[j] exp(-|point - centre j|²) for every point."""
-    return _weighted_exponentials(xp, -_squared_distances(points, centres, squares), weights)
+    return _weighted_exponentials(xp, -_squared_distances(xp, points, centres, squares), weights)
 
 
 def _weighted_exponentials(xp: Any, exponents: Any, weights: Any) -> Any:
@@ -226,7 +226,8 @@ def _weighted_exponentials(xp: Any, exponents: Any, weights: Any) -> Any:
 def _compiled_exponentials(xp: Any, exponents: Any, weights: Any) -> Any:
     """The same, compiled by torch."""
     return _Compiler.first_that_works(
-        lambda: _Compiler.exponentials()(exponents, weights), lambda: _weighted_exponentials(xp, exponents, weights)
+        lambda: _Compiler.compiled(_weighted_exponentials)(exponents, weights),
+        lambda: _weighted_exponentials(xp, exponents, weights),
     )
 
 
@@ -237,8 +238,9 @@ def _compiled_formula(xp: Any, points: Any, centres: Any, weights: Any) -> Any:
         last, squares = (points.shape[1] - 1) // _FUSED_COLUMNS * _FUSED_COLUMNS, None
         for start in range(0, last, _FUSED_COLUMNS):
             group = slice(start, start + _FUSED_COLUMNS)
-            squares = _Compiler.squares(_FUSED_COLUMNS)(points[:, group], centres[group, :], squares)
-        return _Compiler.sums(points.shape[1] - last)(points[:, last:], centres[last:, :], weights, squares)
+            squares = _Compiler.compiled(_squared_distances)(points[:, group], centres[group, :], squares)
+        sums = _Compiler.compiled(_kernel_sums, points.shape[1] - last)
+        return sums(points[:, last:], centres[last:, :], weights, squares)
 
     def step_by_step() -> Any:
         size = _stored_rows(weights, points.dtype == xp.float32)
@@ -269,39 +271,16 @@ class _Compiler:
 
     @staticmethod
     @cache
-    def squares(n_columns: int) -> Any:
-        """Squared distances in so many columns."""
-        return _compiled(_squared_distances)
-
-    @staticmethod
-    @cache
-    def sums(n_columns: int) -> Any:
-        """Sums of kernels, with the squared distances in other columns or None."""
+    def compiled(function: Callable[..., Any], n_columns: int = 0) -> Any:
+        """A function of arrays of torch, for a number of columns that it needs to know."""
         torch: Any = importlib.import_module("torch")
 
-        def sums(points: Any, centres: Any, weights: Any, squares: Any) -> Any:
-            return _kernel_sums(torch, points, centres, weights, squares)
+        def call(*arrays: Any) -> Any:
+            return function(torch, *arrays)
 
-        return _compiled(sums)
-
-    @staticmethod
-    @cache
-    def exponentials() -> Any:
-        """Weighted sums of exponentials."""
-        torch: Any = importlib.import_module("torch")
-
-        def sums(exponents: Any, weights: Any) -> Any:
-            return _weighted_exponentials(torch, exponents, weights)
-
-        return _compiled(sums)
-
-
-def _compiled(function: Any) -> Any:
-    torch: Any = importlib.import_module("torch")
-    # torch keeps what it compiles with the code of a function, and gives up after eight variants: hence a copy.
-    code, closure = function.__code__.replace(), function.__closure__
-    copied = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
-    return torch.compile(copied, dynamic=True)
+        # torch keeps what it compiles with the code of a function, and gives up after eight variants: hence a copy.
+        code, closure = call.__code__.replace(), call.__closure__
+        return torch.compile(types.FunctionType(code, call.__globals__, None, None, closure), dynamic=True)
 
 
 def _stored_rows(weights: Any, single: bool) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mvset.paper.experiments import workers
+from mvset.paper.experiments import rows as workers
 
 SLEEPER = """
 import os, time
