@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Literal
 
 Verbosity = bool | int | Literal["auto"]
@@ -24,14 +25,14 @@ def progress_listener(listener: OnProgress) -> Iterator[None]:
         _listener.reset(token)
 
 
+@dataclass
 class ProgressLine:
     """One line that says how far a long fit is; it appears after two seconds, and vanishes at the end."""
 
-    def __init__(self, *, active: bool, per_bandwidth: bool = False) -> None:
-        self._active = active
-        self.per_bandwidth = per_bandwidth  # whether each bandwidth has a line of its own
-        self._began = time.perf_counter()
-        self._width = 0
+    active: bool
+    per_bandwidth: bool = False  # whether each bandwidth has a line of its own
+    _began: float = field(default_factory=time.perf_counter)
+    _width: int = 0
 
     def reach(self, doing: str, unit: str, done: int, total: int | None = None) -> None:
         """Say how many units are done of something."""
@@ -39,7 +40,7 @@ class ProgressLine:
         if listener is not None and total is not None:
             listener(doing, done, total)
         spent = time.perf_counter() - self._began
-        if self._active and spent > _PATIENCE:
+        if self.active and spent > _PATIENCE:
             of_all = "" if total is None else f" of {total:,}"
             text = f"[mvset] {doing}: {unit} {done:,}{of_all}, {spent:.0f} s so far"
             self._width = max(self._width, len(text))
@@ -56,9 +57,7 @@ def progress_line(verbose: Verbosity) -> Iterator[ProgressLine]:
     """A line for what happens inside the context: with "auto", on a terminal or in a notebook without another bar."""
     watched = sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
     automatic = verbose == "auto"
-    line = ProgressLine(
-        active=automatic and watched and _listener.get() is None, per_bandwidth=bool(verbose) and not automatic
-    )
+    line = ProgressLine(automatic and watched and _listener.get() is None, bool(verbose) and not automatic)
     token = _line.set(line)
     try:
         yield line

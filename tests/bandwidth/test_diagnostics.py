@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mvset import MinimumVolumeSet
 from mvset.bandwidth.choice import Selection
 from mvset.bandwidth.curves import BandwidthCurve
-from mvset.bandwidth.diagnostics import warn_about_bandwidth, warn_if_on_edge
+from mvset.bandwidth.diagnostics import warn_about_bandwidth
 from mvset.exceptions import (
     BandwidthEdgeWarning,
     BandwidthWarning,
@@ -210,13 +210,3 @@ def test_a_difference_too_small_for_a_wider_search_is_none():
 def test_the_nu_that_stops_the_choice_is_named():
     stopped = selection((0.5, 1.0, 2.0, 3.0), eligible=[False, True, True, True])
     assert "bandwidth, 2, is the narrowest that nu=0.4 allows" in said(curve(2.0), stopped)
-
-
-def test_the_edge_of_bandwidths_that_were_tried_elsewhere():
-    with pytest.warns(BandwidthEdgeWarning, match="bandwidth, 1, is the smallest of the 3 tried"):
-        warn_if_on_edge(1.0, [1.0, 2.0, 3.0])
-    with pytest.warns(BandwidthEdgeWarning, match="bandwidth, 3, is the largest of the 3 tried"):
-        warn_if_on_edge(3.0, [1.0, 2.0, 3.0])
-    with warnings.catch_warnings(action="error"):
-        warn_if_on_edge(2.0, [1.0, 2.0, 3.0])
-        warn_if_on_edge(2.0, [1.0, 2.0])

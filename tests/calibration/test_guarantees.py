@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from mvset import MinimumVolumeSet
-from mvset.calibration.guarantees import Guarantee, Reservation
+from mvset.calibration.guarantees import Guarantee, reserved_rows
 from mvset.calibration.splits import GroupSplitting, RandomSplitting, random_splits
 from mvset.exceptions import TooFewRowsError
 
@@ -110,32 +110,37 @@ def test_a_mass_next_to_one_is_refused_at_once():
             assert not Guarantee(mode).reaches(largest + 1e-9, n)
 
 
-@pytest.mark.parametrize("share", [0.1, 0.25, 0.5, 0.9])
-@pytest.mark.parametrize("mass", [0.1, 0.5, 0.95, 0.99])
-def test_least_rows_of_a_reservation_is_the_least(mass, share):
-    reservation = Reservation(Guarantee("pac", 0.9), mass, share, test_size=0.2)
-    least = reservation.min_rows()
-    kept, reserved = reservation.draw(SPLITTING, least, np.random.RandomState(0))
-    assert reservation.guarantee.reaches(mass, len(reserved))
+def drawn(guarantee, mass, n_rows, rule=SPLITTING, seed=0):
+    return reserved_rows(guarantee, mass, rule, n_rows, np.random.RandomState(seed))
+
+
+@pytest.mark.parametrize(
+    ("mode", "mass"), [("pac", 0.1), ("pac", 0.5), ("pac", 0.95), ("pac", 0.99), ("conformal", 0.9)]
+)
+def test_the_number_of_rows_that_is_said_to_suffice_is_the_least(mode, mass):
+    guarantee = Guarantee(mode, 0.9)
+    with pytest.raises(TooFewRowsError, match=r"^2 rows are too few ") as error:
+        drawn(guarantee, mass, 2)
+    least = error.value.args[0].facts["needed"]
+    kept, reserved = drawn(guarantee, mass, least)
+    assert guarantee.reaches(mass, len(reserved))
     assert len(random_splits(len(kept), 1, 0.2, np.random.RandomState(0))) == 1
-    with pytest.raises(ValueError, match=f"^{least - 1} rows are too few .* {least} in all"):
-        reservation.draw(SPLITTING, least - 1, np.random.RandomState(0))
+    with pytest.raises(TooFewRowsError, match=f"^{least - 1} rows are too few .* {least} in all"):
+        drawn(guarantee, mass, least - 1)
 
 
-def test_reserved_rows_are_a_random_share():
-    reservation = Reservation(Guarantee("conformal"), 0.9, 0.3, test_size=0.2)
-    kept, reserved = reservation.draw(SPLITTING, 101, np.random.RandomState(0))
+def test_reserved_rows_are_a_random_half():
+    kept, reserved = drawn(Guarantee("conformal"), 0.9, 101)
     np.testing.assert_array_equal(np.sort(np.concatenate([kept, reserved])), np.arange(101))
-    assert len(reserved) == 31
-    assert not np.array_equal(reserved, reservation.draw(SPLITTING, 101, np.random.RandomState(1))[1])
+    assert len(reserved) == 51
+    assert not np.array_equal(reserved, drawn(Guarantee("conformal"), 0.9, 101, seed=1)[1])
 
 
 def test_groups_that_leave_too_few_rows_say_so():
     """Enough rows in all, but one group has nearly all of them."""
     groups = np.append(np.zeros(95, dtype=int), np.arange(1, 6))
-    reservation = Reservation(Guarantee("conformal"), 0.95, 0.5, test_size=0.2)
-    assert reservation.suffices(100)
+    assert len(drawn(Guarantee("conformal"), 0.95, 100)[1]) == 50
     with pytest.raises(
         TooFewRowsError, match=r"of 100 rows are left to fit with and \d+ to calibrate with, because rows"
     ):
-        reservation.draw(GroupSplitting(5, 0.2, groups), 100, np.random.RandomState(0))
+        drawn(Guarantee("conformal"), 0.95, 100, GroupSplitting(5, 0.2, groups))

@@ -105,13 +105,5 @@ def test_what_limits_it_is_said_here():
     with pytest.warns(UserWarning, match=r"20 rows cannot resolve mass=0.99: .* least 100 are needed") as caught:
         PluginKernelDensity(mass=0.99, sigma=1.0, random_state=0).fit(X[:20])
     assert caught[0].filename == __file__
-    with pytest.warns(UserWarning, match="is the smallest of the 3 tried") as caught:
-        PluginKernelDensity(sigma=[3.0, 4.0, 5.0], random_state=0).fit(X)
-    assert caught[0].filename == __file__
     with pytest.raises(ValueError, match="sigma must be 'auto', a positive number"):
         PluginKernelDensity(sigma=[1.0, -1.0]).fit(X)
-
-
-def test_repeated_rows_pull_the_bandwidth_to_the_edge_and_that_is_said():
-    with pytest.warns(UserWarning, match="is the smallest of"):
-        PluginKernelDensity(random_state=0).fit(np.repeat(X[:100], 4, axis=0))

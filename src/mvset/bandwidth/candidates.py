@@ -1,7 +1,7 @@
 """What bandwidths are compared on, and one bandwidth solved for every split."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,10 +29,6 @@ class SearchTask:
     n_points: int
     rng: np.random.RandomState
     run: Map = map
-
-    def subset(self, X: Array, layout: ColumnLayout, splits: Sequence[Split], n_points: int) -> "SearchTask":
-        """The same task on few rows and columns."""
-        return replace(self, X=X, layout=layout, splits=splits, n_points=n_points)
 
 
 @dataclass(frozen=True)

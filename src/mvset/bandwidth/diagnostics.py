@@ -1,7 +1,5 @@
 """Warnings about what limits the choice of the bandwidth."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from mvset.bandwidth.choice import SAME_VOLUME, Selection, meets_nu_condition
@@ -24,13 +22,6 @@ def warn_about_bandwidth(curve: BandwidthCurve, selection: Selection) -> None:
         if advice:
             warn(advice, category)
             return
-
-
-def warn_if_on_edge(sigma: float, sigmas: Sequence[float]) -> None:
-    """Say when the bandwidth chosen is the first or the last of those tried."""
-    advice = _on_edge(sigma, sigmas)
-    if advice:
-        warn(advice, BandwidthEdgeWarning)
 
 
 def _nu(curve: BandwidthCurve, selection: Selection) -> float:
@@ -96,12 +87,20 @@ def _least_on_edge(curve: BandwidthCurve, selection: Selection) -> str:
 
     It may be chosen for being the widest of many that are as good: then none beyond is better.
     """
-    beside = 1 if curve.sigma == selection.sigmas[0] else -2
-    if len(selection.sigmas) > 2 and np.isfinite(selection.values[beside]):
-        behind = selection.values[beside] - np.min(selection.values[np.isfinite(selection.values)])
-        if behind <= max(selection.errors[beside], SAME_VOLUME):
-            return ""
-    return _on_edge(curve.sigma, selection.sigmas.tolist())
+    sigmas, narrowest = selection.sigmas, curve.sigma == selection.sigmas[0]
+    if len(sigmas) < 3 or curve.sigma not in (sigmas[0], sigmas[-1]):
+        return ""
+    beside = selection.values[1 if narrowest else -2]
+    behind = beside - np.min(selection.values[np.isfinite(selection.values)])
+    if np.isfinite(beside) and behind <= max(selection.errors[1 if narrowest else -2], SAME_VOLUME):
+        return ""
+    return Message(
+        "The best bandwidth, {best:.4g}, is the {side} of the {n_tried} tried, and a better one may lie beyond.",
+        "Set {sigma} to a list that reaches further.",
+        best=curve.sigma,
+        side="smallest" if narrowest else "largest",
+        n_tried=len(sigmas),
+    )
 
 
 def _stopped_by_nu(curve: BandwidthCurve, selection: Selection) -> str:
@@ -112,17 +111,4 @@ def _stopped_by_nu(curve: BandwidthCurve, selection: Selection) -> str:
         "Sets may be smaller with a larger {nu}.",
         best=curve.sigma,
         found=_nu(curve, selection),
-    )
-
-
-def _on_edge(sigma: float, sigmas: Sequence[float]) -> str:
-    if len(sigmas) < 3 or sigma not in (sigmas[0], sigmas[-1]):
-        return ""
-    side = "smallest" if sigma == sigmas[0] else "largest"
-    return Message(
-        "The best bandwidth, {best:.4g}, is the {side} of the {n_tried} tried, and a better one may lie beyond.",
-        "Set {sigma} to a list that reaches further.",
-        best=sigma,
-        side=side,
-        n_tried=len(sigmas),
     )

@@ -51,7 +51,8 @@ def _search_on_subset(search: BandwidthSearch) -> BandwidthSearch:
     columns = _drawn_columns(search.layout.varying(search.X[rows]), search.layout.n_numeric, rng)
     encoded, layout = search.layout.selected(columns)
     part = np.ascontiguousarray(search.X[np.ix_(rows, encoded)])
-    task = search.task.subset(part, layout, splits, max(1, search.sampler.n_points // _SHARE))
+    n_points = max(1, search.sampler.n_points // _SHARE)
+    task = replace(search.task, X=part, layout=layout, splits=splits, n_points=n_points)
     on_subset = BandwidthSearch(task, search.scaling)
     for nu in np.unique(nus):
         on_subset.solve(np.sqrt(SUBSET_SIZE / n_columns) * sigmas[nus == nu], nu)

@@ -23,7 +23,7 @@ from mvset.calibration.splits import Split
 from mvset.progress import report_progress
 from mvset.svm.dual import Dual, Solver, SolveReport, solve_duals, solve_in_scalings
 from mvset.svm.expansion import Precision
-from mvset.svm.gram import gaussian_gram
+from mvset.svm.gram import GaussianGram, gaussian_gram
 from mvset.svm.scaling import Scaling, ScalingName
 from mvset.svm.score import Score
 from mvset.values import Array
@@ -78,6 +78,7 @@ class BandwidthSearch:
         self.mapped = self.scalings[0](self.X) if self.scalings else self.X
         self.sampler = VolumeSampler("auto", self.X, task.n_points, task.rng, layout=self.layout)
         self.candidates: list[Candidate] = []
+        self._gram: GaussianGram | None = None  # whose memory the next bandwidth takes over
         self.sample: VolumeSample  # as soon as there are candidates to draw it for
         self.scores: dict[float, Array] = {}
         self.curves: list[BandwidthCurve] = []
@@ -152,21 +153,25 @@ class BandwidthSearch:
 
     def solve(self, sigmas: Array, nu: float, *, stop_at_failure: bool = False) -> None:
         """Solve every split at each bandwidth, from wide to narrow: each solution starts from the one before."""
-        gram = None
-        duals: Sequence[Dual | None] = [None] * len(self.splits)
-        trains, held_out = [split.train for split in self.splits], [split.held_out for split in self.splits]
+        duals: Sequence[Dual] | None = None
         solver = replace(self.task.solver, nu=nu, tol=self._tolerance(len(sigmas)))
         for sigma in report_progress(np.sort(sigmas)[::-1].tolist()):
-            if self.training_samples_are_small:
-                none = [None] * len(trains)
-                duals = solve_in_scalings(self.mapped, trains, none, sigma, solver, duals, self.run, held_out)
-            else:
-                gram = gaussian_gram(self.mapped, sigma, self.run, recycle=gram)
-                duals = solve_duals(gram, trains, solver, starts=duals, run=self.run)
+            duals = self._duals(self.splits, sigma, solver, duals)
             self.candidates.append(self._candidate(SplitModels(self.X, duals, sigma, self.scalings, "single"), solver))
             if stop_at_failure and self._last_fails():
                 break  # narrower ones fail the condition on ν all the more
         self.candidates.sort(key=lambda candidate: candidate.sigma)
+
+    def _duals(
+        self, splits: Sequence[Split], sigma: float, solver: Solver, starts: Sequence[Dual | None] | None
+    ) -> list[Dual]:
+        """Solve every split in the common scaling: on one Gram matrix, or each on its own if it trains on few rows."""
+        trains = [split.train for split in splits]
+        if not self.training_samples_are_small:
+            self._gram = gaussian_gram(self.mapped, sigma, self.run, recycle=self._gram)
+            return solve_duals(self._gram, trains, solver, starts, self.run)
+        none, held_out = [None] * len(trains), [scored(split, len(self.X)).held_out for split in splits]
+        return solve_in_scalings(self.mapped, trains, none, sigma, solver, starts or none, self.run, held_out)
 
     def _candidate(self, models: SplitModels, solver: Solver) -> Candidate:
         scores, score = models.held_out_scores(self.splits), models.score()
@@ -212,17 +217,14 @@ class BandwidthSearch:
     def _solve_splits(self, splits: Sequence[Split], scalings: Sequence[Scaling]) -> list[Dual]:
         """The duals of these splits; the first splits took part in the search, and start from its solutions."""
         sigma, solver = self.best.sigma, replace(self.task.solver, nu=self.best.nu)
-        trains, held_out = [split.train for split in splits], [scored(split, len(self.X)).held_out for split in splits]
         starts: list[Dual | None] = [*self.best.duals, *[None] * (len(splits) - len(self.best.duals))]
         if scalings and scalings is not self.scalings:
+            trains, held_out = zip(*((each.train, scored(each, len(self.X)).held_out) for each in splits), strict=True)
             duals = solve_in_scalings(self.X, trains, scalings, sigma, solver, starts, self.run, held_out)
         elif solver == self.best.solver and len(splits) == len(self.best.duals):
             return self.best.duals
-        elif self.training_samples_are_small:
-            none = [None] * len(trains)
-            duals = solve_in_scalings(self.mapped, trains, none, sigma, solver, starts, self.run, held_out)
         else:
-            duals = solve_duals(gaussian_gram(self.mapped, sigma, self.run), trains, solver, starts, self.run)
+            duals = self._duals(splits, sigma, solver, starts)
         return [dual.compact() for dual in duals]
 
     def measure(self) -> None:

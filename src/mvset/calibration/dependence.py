@@ -11,8 +11,10 @@ The share of n calibration rows inside a set has the variance :math:`D\, p (1-p)
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import chi2, norm, rankdata
 
 from mvset.inference.autocorrelation import autocorrelation_time, autocorrelations
@@ -62,9 +64,10 @@ def order_effects(scores: Array, thresholds: Array) -> Array:
     return np.asarray(np.interp(np.arange(len(thresholds)), chosen, times))
 
 
-def group_effects(scores: Array, groups: Indices, thresholds: Array) -> Array:
+def group_effects(scores: Array, labels: NDArray[Any], thresholds: Array) -> Array:
     """The same for rows in groups: variance of the sum over groups, against that of independent rows; at least one."""
-    n, n_groups = len(scores), len(np.unique(groups))
+    groups = np.unique(labels, return_inverse=True)[1]
+    n, n_groups = len(scores), int(groups.max()) + 1
     if n_groups < 2:
         return np.full(len(thresholds), float(n))
     chosen = _chosen_ranks(len(thresholds))

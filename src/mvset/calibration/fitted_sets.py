@@ -103,11 +103,8 @@ class FittedSets(ArrayValue):
 
     def row_offsets(self, mass: float | None, strata: Any, n_rows: int) -> Array:
         """Offset of every row, by its group; one for all rows without groups."""
-        parts = self.by_stratum(strata, n_rows)
-        offsets = np.empty(n_rows)
-        for calibration, rows in parts:
-            offsets[rows] = calibration.offset(self._mass(mass))
-        return offsets
+        asked = self._mass(mass)
+        return self._grouped(lambda group, rows: np.full(len(rows), group.offset(asked)), np.zeros(n_rows), strata)
 
     def level(self, scores: ArrayLike, strata: Any = None) -> Array:
         """Smallest mass whose set holds a point of this score, by the group of its row if given."""

@@ -14,19 +14,21 @@ rank guarantees depends on the calibration mode:
 """
 
 from dataclasses import dataclass
+from itertools import count
 from numbers import Real
 from typing import Literal
 
 import numpy as np
 from scipy.special import betaincinv
 
-from mvset.calibration.splits import Splitting, can_split
+from mvset.calibration.splits import TEST_SIZE, Splitting, can_split
 from mvset.exceptions import TooFewRowsError
 from mvset.values import Array, ArrayValue, Indices
 from mvset.wording import Message, counted
 
 CalibrationMode = Literal["cross", "conformal", "pac"]
 CALIBRATION_MODES = frozenset({"cross", "conformal", "pac"})
+RESERVED_SHARE = 0.5  # of the rows, for a guarantee
 _ROUNDING = 1e-12
 
 
@@ -90,45 +92,33 @@ class Guarantee(ArrayValue):
         return n_rows
 
 
-@dataclass(frozen=True)
-class Reservation:
-    """A share of the rows reserved to calibrate a set of given mass; the others are split with `test_size`."""
-
-    guarantee: Guarantee
-    mass: float
-    share: float
-    test_size: float
-
-    def draw(self, splitting: Splitting, n_rows: int, rng: np.random.RandomState) -> tuple[Indices, Indices]:
-        """Indices of the rows to fit with and of those reserved; an error says how many rows are needed."""
-        kept, reserved = splitting.reserve(n_rows, self.share, rng)
-        if not (self.guarantee.reaches(self.mass, len(reserved)) and can_split(len(kept), self.test_size)):
-            if self.suffices(n_rows):
-                raise TooFewRowsError(
-                    f"{len(kept)} of {n_rows} rows are left to fit with and {len(reserved)} to calibrate with, because "
-                    "rows of one group or block stay together: too few. Give more groups, or leave them out."
-                )
-            message = Message(
-                "{n_rows} rows are too few to guarantee {mass:{asked:g}} with {calibration:{mode!r}}{confident}: "
-                "that takes {reserved} reserved for calibration and some to fit, {needed} in all.",
-                n_rows=n_rows,
-                asked=self.mass,
-                mode=self.guarantee.mode,
-                confident=f" at {self.guarantee.confidence:.4g} confidence" if self.guarantee.mode == "pac" else "",
-                reserved=counted(self.guarantee.min_rows(self.mass), "row"),
-                needed=self.min_rows(),
-            )
-            raise TooFewRowsError(message)
+def reserved_rows(
+    guarantee: Guarantee, mass: float, rule: Splitting, n_rows: int, rng: np.random.RandomState
+) -> tuple[Indices, Indices]:
+    """Indices of the rows to fit with and of those reserved to calibrate; an error says how many rows are needed."""
+    kept, reserved = rule.reserve(n_rows, RESERVED_SHARE, rng)
+    if guarantee.reaches(mass, len(reserved)) and can_split(len(kept), TEST_SIZE):
         return kept, reserved
+    if _suffice(n_rows, guarantee, mass):
+        raise TooFewRowsError(
+            f"{len(kept)} of {n_rows} rows are left to fit with and {len(reserved)} to calibrate with, because rows of "
+            "one group or block stay together: too few. Give more groups, or leave them out."
+        )
+    n_reserved = guarantee.min_rows(mass)
+    message = Message(
+        "{n_rows} rows are too few to guarantee {mass:{asked:g}} with {calibration:{mode!r}}{confident}: that takes "
+        "{reserved} reserved for calibration and some to fit, {needed} in all.",
+        n_rows=n_rows,
+        asked=mass,
+        mode=guarantee.mode,
+        confident=f" at {guarantee.confidence:.4g} confidence" if guarantee.mode == "pac" else "",
+        reserved=counted(n_reserved, "row"),
+        needed=next(n for n in count(n_reserved) if _suffice(n, guarantee, mass)),
+    )
+    raise TooFewRowsError(message)
 
-    def suffices(self, n_rows: int) -> bool:
-        """Whether so many rows leave enough of them to calibrate and to fit."""
-        n_reserved = int(np.ceil(self.share * n_rows - 1e-9))
-        return self.guarantee.reaches(self.mass, n_reserved) and can_split(n_rows - n_reserved, self.test_size)
 
-    def min_rows(self) -> int:
-        """Least number of rows that suffices."""
-        n_rows = max(1, int((self.guarantee.min_rows(self.mass) - 1) / self.share))
-        while not self.suffices(n_rows):
-            n_rows += 1
-        return n_rows
+def _suffice(n_rows: int, guarantee: Guarantee, mass: float) -> bool:
+    """Whether so many rows leave enough of them to calibrate and to fit."""
+    n_reserved = int(np.ceil(RESERVED_SHARE * n_rows - 1e-9))
+    return guarantee.reaches(mass, n_reserved) and can_split(n_rows - n_reserved, TEST_SIZE)

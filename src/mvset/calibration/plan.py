@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mvset.calibration.guarantees import CalibrationMode, Guarantee, Reservation
+from mvset.calibration.guarantees import RESERVED_SHARE, CalibrationMode, Guarantee, reserved_rows
 from mvset.calibration.splits import (
     MIN_SPLITS,
-    TEST_SIZE,
     RandomSplitting,
     Split,
     Splitting,
@@ -26,7 +25,6 @@ from mvset.rows.encoding import RowEncoding
 from mvset.rows.survey import Survey
 from mvset.values import Array, Indices
 
-_RESERVED_SHARE = 0.5  # of the rows, for a guarantee
 _FEW_ROWS = 1000
 _SEARCH_SPLITS = 10  # splits that choose the bandwidth, of those that splits="auto" makes
 _ROWS_PER_PARAMETER = 500  # of the scaling: with more, a row that calibrates moves the mass by less than 0.001
@@ -90,7 +88,7 @@ class CalibrationPlan:
         rule = self._splitting(np.empty((0, 0)), n_rows, None)
         assert isinstance(rule, RandomSplitting)
         guarantee = self._guarantee(rule, n_rows)
-        n_kept = min(rule.n_trained, n_rows - int(np.ceil(_RESERVED_SHARE * n_rows - 1e-9)))
+        n_kept = min(rule.n_trained, n_rows - int(np.ceil(RESERVED_SHARE * n_rows - 1e-9)))
         large = rule.leaves_most(n_rows) and guarantee.reserves_rows
         return n_kept if large and guarantee.reaches(self.mass, n_rows - n_kept) else None
 
@@ -101,7 +99,7 @@ class CalibrationPlan:
         guarantee = self._guarantee(rule, n_rows)
         kept, reserved = np.arange(len(X)), np.arange(0)
         if guarantee.reserves_rows and rows.surveyed is None:
-            kept, reserved = Reservation(guarantee, self.mass, _RESERVED_SHARE, TEST_SIZE).draw(rule, len(X), rng)
+            kept, reserved = reserved_rows(guarantee, self.mass, rule, len(X), rng)
         max_train = max_train_rows(self.max_train_samples, n_rows)
         splits = limited(rule.splits(kept, rng), len(kept), max_train, rng)
         table = X[kept]

@@ -64,8 +64,7 @@ def cross_calibrated(
     positions = [np.searchsorted(rows, split.held_out) for split in held_out.splits]
     effects = split_effects(positions, split_scores, found.offsets)
     if held_out.groups is not None:
-        groups = np.unique(held_out.groups[rows], return_inverse=True)[1]
-        effects = effects * group_effects(scores, groups, found.offsets)
+        effects = effects * group_effects(scores, held_out.groups[rows], found.offsets)
     return Calibrated(
         found.dependent(scores, ordered=held_out.ordered, effects=effects), scores, held_out.numbers[rows]
     )
@@ -86,8 +85,7 @@ class ReservedRows:
         scores = reserved_scores(score.on_encoded, self.table, self.numbers, run, line)
         found, effects = Calibration.from_scores(scores, self.guarantee), None
         if self.groups is not None:
-            groups = np.unique(self.groups[self.numbers], return_inverse=True)[1]
-            effects = group_effects(scores, groups, found.offsets)
+            effects = group_effects(scores, self.groups[self.numbers], found.offsets)
         return Calibrated(found.dependent(scores, ordered=self.ordered, effects=effects), scores, self.numbers)
 
 

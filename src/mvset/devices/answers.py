@@ -41,7 +41,7 @@ class ArrayAnswers(HostAnswers):
         if not isinstance(self.sets.function, Score):
             return self.place.array(self.sets.scores(self.place.double_on_host(self.X), self.run))
         scored = ScoredChunks(self.sets, self.place, n_rows=self.X.shape[0], single=self.place.is_single(self.X))
-        chunks = (self.X[rows, :] for rows in scored.chunks(self.X.shape[0]))
+        chunks = (self.X[rows, :] for rows in blocks(self.X.shape[0], scored.expansion.chunk_rows))
         if strata is None:
             edges = self.place.array(_edges(self.sets, self.sets.calibration, scored.expansion.error, masses))
             return self.place.xp.concat(self._checked(chunks, scored, edges))
@@ -148,10 +148,6 @@ class ScoredChunks:
             changed = xp.abs(self.place.double(rows[:, j]) - value) > tolerance
             scores = xp.where(changed, self.sets.calibration.below_all, scores)
         return scores
-
-    def chunks(self, n_rows: int) -> Iterable[slice]:
-        """The rows to score at a time; one empty chunk if there are none."""
-        return blocks(n_rows, self.expansion.chunk_rows)
 
 
 def settled(sets: FittedSets, rows: Array, scores: Array, error: float, mass: float, strata: Any = None) -> Array:

@@ -143,7 +143,7 @@ class SetEstimator(OutlierMixin, BaseEstimator):
     def _rows(self, X: Any) -> Array:
         """Rows as numbers, with codes in place of categories."""
         encoding = self._encoding
-        coded = encoding.coded(X, getattr(self, "feature_names_in_", None))
+        coded = encoding.categories.coded(X, getattr(self, "feature_names_in_", None))
         return encoding.answerable(validated_rows(self, coded, reset=False, missing=encoding.imputation is not None))
 
     def decision_function(self, X: Any, mass: float | None = None, *, strata: Any = None) -> Array:

@@ -107,21 +107,20 @@ class DriftMonitor:
         """Check what a file or a pickle holds."""
         vars(self).update(state)
         steps, counts = checked_array("DriftMonitor", "scores", self._steps, 1), self._counts
-        if (np.diff(steps) <= 0).any():
-            raise ValueError("DriftMonitor.scores must ascend.")
-        if not isinstance(counts, np.ndarray) or counts.dtype.kind != "i" or counts.shape != (2 * len(steps) + 1,):
-            raise ValueError("DriftMonitor.counts must have one whole number for each place among the scores.")
-        if (counts < 0).any() or not isinstance(self._bets, Bets) or not hasattr(self.model, "score_samples"):
-            raise ValueError("DriftMonitor has parts of the wrong type.")
-        for name in ("n_rows_", "n_batches_", "_decorrelation"):
-            if not isinstance(getattr(self, name), Integral) or getattr(self, name) < int(name == "_decorrelation"):
-                raise ValueError(f"DriftMonitor.{name} must be a number of rows or batches.")
-        if not isinstance(self.log_martingale_, float) or not np.isfinite(self.log_martingale_):
-            raise ValueError(f"DriftMonitor.log_martingale_ must be finite; got {self.log_martingale_!r}.")
-        if not isinstance(self._exact_up_to, float) or np.isnan(self._exact_up_to):
-            raise ValueError(f"DriftMonitor has no score {self._exact_up_to!r}.")
-        if not isinstance(self.drifted_, bool) or not isinstance(self._rng, np.random.RandomState):
-            raise ValueError("DriftMonitor has parts of the wrong type.")
+        numbers, whole = (self.n_rows_, self.n_batches_, self._decorrelation - 1), isinstance(counts, np.ndarray)
+        evidence, typed = self.log_martingale_, isinstance(self._bets, Bets) and isinstance(self.drifted_, bool)
+        rules = {
+            "scores must ascend": (np.diff(steps) > 0).all(),
+            "counts must be whole numbers": whole and counts.dtype.kind == "i" and (counts >= 0).all(),
+            "there must be a count for each place among the scores": np.shape(counts) == (2 * len(steps) + 1,),
+            "numbers of rows and batches must be whole": all(isinstance(n, Integral) and n >= 0 for n in numbers),
+            "evidence must be finite": isinstance(evidence, float) and np.isfinite(evidence),
+            "scores must be numbers": isinstance(self._exact_up_to, float) and not np.isnan(self._exact_up_to),
+            "parts must have the right types": typed and isinstance(self._rng, np.random.RandomState),
+            "the model must score rows": hasattr(self.model, "score_samples"),
+        }
+        for rule in (rule for rule, holds in rules.items() if not holds):
+            raise ValueError(f"DriftMonitor: {rule}.")
         checked_share(self.false_alarm_rate, "false_alarm_rate")
 
     def update(self, X: Any) -> bool:

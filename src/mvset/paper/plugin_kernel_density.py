@@ -12,7 +12,6 @@ from sklearn.neighbors import KernelDensity
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from mvset.bandwidth.diagnostics import warn_if_on_edge
 from mvset.bandwidth.grid import bandwidth_grid, narrower_bandwidths
 from mvset.calibration.calibration import Calibration
 from mvset.calibration.constant_columns import ConstantColumns
@@ -141,7 +140,6 @@ class PluginKernelDensity(SetEstimator):
             needed = f"At least {int(np.ceil(1.0 / (1.0 - self.mass) - 1e-9))} are needed."
             held = "the set contains all of them, and less of new rows"
             warn(f"{len(X)} rows cannot resolve mass={self.mass:g}: {held}. {needed}", CalibrationWarning)
-        warn_if_on_edge(self.sigma_, self.sigmas_.tolist())
         calibration = Calibration.without_scores(offsets_by_rank(density(X))[0])
         sampler = VolumeSampler("auto", X, self.n_volume_points, rng)
         constants = ConstantColumns.between(lowest, highest)

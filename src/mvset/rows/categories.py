@@ -10,7 +10,7 @@ import numpy as np
 from mvset.rows.labels import distinct_labels
 from mvset.rows.layout import ColumnLayout
 from mvset.rows.validation import column_kinds, named_columns, table_names
-from mvset.values import Array, ArrayValue, Flags, Indices, checked_array
+from mvset.values import Array, ArrayValue, Flags, Indices, array_rule
 
 MAX_VALUES = 256  # of a category column: more are names or free text
 _ROWS_PER_VALUE = 2  # at least, on average
@@ -25,24 +25,24 @@ class Categories(ArrayValue):
     The place of a value in its list is its code. `by_code` says that rows come with codes already.
     """
 
-    columns: Array = field(default_factory=lambda: np.empty(0))  # whole numbers; float64 as every array in a model file
+    # Whole numbers; float64 as every array in a model file.
+    columns: Array = field(
+        default_factory=lambda: np.empty(0), metadata=array_rule(1, length=lambda self: len(self.values))
+    )
     values: list[list[str]] = field(default_factory=list)
     n_columns: int = 0
     by_code: bool = False
 
-    def __post_init__(self) -> None:
-        """Check the parts, also of what a file holds."""
-        owner = type(self).__name__
-        object.__setattr__(self, "columns", checked_array(owner, "columns", self.columns, 1, length=len(self.values)))
-        if (self.columns != np.floor(self.columns)).any() or (np.diff(self.columns) <= 0).any():
-            raise ValueError(f"{owner}.columns must be ascending indices.")
-        if len(self.columns) and not 0 <= self.columns[0] <= self.columns[-1] < self.n_columns:
-            raise ValueError(f"{owner}.columns must be less than the number of columns.")
-        if not isinstance(self.n_columns, Integral) or not isinstance(self.by_code, bool):
-            raise ValueError(f"{owner} must have a number of columns, and say whether rows come with codes.")
+    def _check(self) -> None:
+        indices = (self.columns == np.floor(self.columns)).all() and (np.diff(self.columns) > 0).all()
+        self._require(indices, ".columns must be ascending indices.")
+        numbered = isinstance(self.n_columns, Integral) and isinstance(self.by_code, bool)
+        self._require(numbered, " must have a number of columns, and say whether rows come with codes.")
+        within = not len(self.columns) or 0 <= self.columns[0] <= self.columns[-1] < self.n_columns
+        self._require(within, ".columns must be less than the number of columns.")
         for values in self.values:
-            if not values or len(set(values)) < len(values) or not all(isinstance(value, str) for value in values):
-                raise ValueError(f"{owner}.values must be lists of different texts.")
+            distinct = values and len(set(values)) == len(values) and all(isinstance(each, str) for each in values)
+            self._require(distinct, ".values must be lists of different texts.")
 
     def __bool__(self) -> bool:
         return bool(self.values)

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 
@@ -45,10 +44,6 @@ class RowEncoding(ArrayValue):
     def layout(self) -> ColumnLayout:
         """Where the columns are in encoded rows."""
         return self._completed_categories.layout if self._completed_categories else ColumnLayout(self.n_columns)
-
-    def coded(self, X: Any, names: Any = None) -> Any:
-        """A table with codes in place of categories; `names` are the columns of the fit."""
-        return self.categories.coded(X, names)
 
     def answerable(self, X: Array) -> Array:
         """Return validated rows; refuse rows without any value, because they have no answer."""

@@ -1,7 +1,7 @@
 """The choice of the volume sample: in the box or by importance sampling, and with how many points."""
 
 from numbers import Integral
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from mvset.volume.measure import VolumeEstimate, VolumeSample, measure
 from mvset.wording import Message
 
 VolumeMethod = Literal["auto", "box", "importance"]
-VOLUME_METHODS = frozenset({"auto", "box", "importance"})
 
 SUFFICIENT = 400  # effective sample size: a standard error of about 5 %
 INDEPENDENT_DRAWS = 4  # for sets of any shape: two would tell of a missed part, but not how much, with any confidence
@@ -43,8 +42,8 @@ class VolumeSampler:
         n_draws: int = 1,
         layout: ColumnLayout | None = None,
     ) -> None:
-        if method not in VOLUME_METHODS:
-            raise ValueError(f"The way to draw sample points must be one of {sorted(VOLUME_METHODS)}; got {method!r}.")
+        if method not in get_args(VolumeMethod):
+            raise ValueError(f"The way to draw sample points must be one of {get_args(VolumeMethod)}; got {method!r}.")
         if not isinstance(n_points, Integral) or n_points < 1:
             raise ValueError(f"The number of sample points must be a positive integer; got {n_points!r}.")
         self.method: VolumeMethod = method

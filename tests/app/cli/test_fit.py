@@ -247,7 +247,7 @@ def test_a_guarantee_that_needs_more_rows_is_refused(refused):
             )
             for wrong in ("0", "1", "100", "100%", "-5", "nan", "inf", "0,95", "most")
         ),
-        (("--jobs", "0"), "must be a number of threads, or -1 for all cores; got 0."),
+        (("--jobs", "0"), "must be a number of cores, or -1 for all; got 0."),
         (("--calibration", "magic"), "'magic' is not one of 'cross', 'conformal', 'pac'."),
         (("--max-rows", "1"), "Invalid value for '--max-rows'"),
         (("--seed", "-1"), "Invalid value for '--seed'"),

@@ -14,7 +14,6 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from mvset.app.cli import options
 from mvset.app.tables import spooling
 from mvset.app.watch import watcher
 from mvset.app.watch.state import WatchState
@@ -404,17 +403,3 @@ def test_a_signal_that_a_library_makes_an_error_is_not_one_of_the_table(mvset, f
         patch.setattr(watcher, "score_table", convert)
         assert mvset(*WATCH).exit_code == 130
     assert mvset(*WATCH).stdout.startswith("a.csv: ")
-
-
-def test_a_model_that_changes_while_it_is_loaded_is_refused(mvset, folder, monkeypatch):
-    load = options.load_fitted
-
-    def load_and_replace(path, jobs):
-        found = load(path, jobs)
-        path.write_bytes(path.read_bytes() + b"new")
-        return found
-
-    arrive("a.csv")
-    monkeypatch.setattr(options, "load_fitted", load_and_replace)
-    done = mvset(*WATCH)
-    assert (done.exit_code, done.stderr) == (1, "model.mvset changed while it was read: start again.\n")

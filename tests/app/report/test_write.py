@@ -19,7 +19,7 @@ from mvset.paper.datasets import two_moons
 @pytest.mark.slow
 def test_a_hundred_thousand_rows_make_a_small_file(tmp_path):
     model = MinimumVolumeSet(sigma=0.3, random_state=0).fit(two_moons(500, random_state=0))
-    write_report(model, two_moons(100_000, random_state=1), tmp_path / "report.html", title="moons")
+    write_report(model, two_moons(100_000, random_state=1), tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     assert (tmp_path / "report.html").stat().st_size < 8e6
     assert "The panels show a random sample of 1\u2009500 of 100\u2009000 rows" in page

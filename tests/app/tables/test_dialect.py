@@ -65,7 +65,7 @@ def test_a_table_is_read_back_however_it_is_written(table):
         path = Path(folder, "table.csv")
         path.write_bytes(as_text(table).encode(table["encoding"]))
         files = table_files([str(path)], options)
-        assert files[0].schema() == pa.schema([(name, pa.float64()) for name in names])
+        assert files[0].schema == pa.schema([(name, pa.float64()) for name in names])
         rows = [row for batch in TableReader(files, names).batches() for row in batch.values.tolist()]
     assert rows == table["rows"]
 

@@ -35,7 +35,7 @@ def write(path, content):
 
 def refused(file, said, wanted=WANTED):
     with pytest.raises(TableError) as error:
-        (file.schema(), rows(file, wanted))
+        (file.schema, rows(file, wanted))
     assert str(error.value) == said.format(path=file.path)
 
 
@@ -216,13 +216,13 @@ def test_damaged_parquet_and_feather_are_named(tmp_path):
     for content in (b"", whole[: len(whole) // 2], damaged):
         file = write(tmp_path / "bad.parquet", content)
         with pytest.raises(TableError, match=said):
-            (file.schema(), rows(file))
+            (file.schema, rows(file))
     pa.feather.write_feather(table, tmp_path / "t.feather")
     whole = (tmp_path / "t.feather").read_bytes()
     for content in (b"", b"FEA1" + bytes(100), whole[: len(whole) // 2]):
         file = write(tmp_path / "bad.feather", content)
         with pytest.raises(TableError, match=re.escape("bad.feather cannot be read: ")):
-            (file.schema(), rows(file))
+            (file.schema, rows(file))
 
 
 def test_a_file_that_cannot_be_opened_is_named(tmp_path):
@@ -231,7 +231,7 @@ def test_a_file_that_cannot_be_opened_is_named(tmp_path):
         file = opened(tmp_path / name)
         file.path.unlink()
         with pytest.raises(FileNotFoundError) as error:
-            file.schema()
+            _ = file.schema
         assert error.value.filename == str(tmp_path / name)
         assert error.value.strerror == "No such file or directory"
 
@@ -251,7 +251,7 @@ def test_an_empty_line_in_a_single_column_is_a_missing_value(tmp_path):
 
 
 def test_tabs_separate_where_the_name_says_so(tmp_path):
-    assert write(tmp_path / "t.tsv", "a,b,c\td\n1\t2\n").schema().names == ["a,b,c", "d"]
+    assert write(tmp_path / "t.tsv", "a,b,c\td\n1\t2\n").schema.names == ["a,b,c", "d"]
 
 
 def test_true_and_false_are_numbers(tmp_path):
@@ -281,7 +281,7 @@ ends, opening.end_of_lines = opening.end_of_lines, lambda text, *rest: ends(slow
 formats.end_of_lines = opening.end_of_lines
 formats._BLOCK = 20_000
 file = formats.FORMATS[sys.argv[2]](Path(sys.argv[1]))
-reading = file.batches(file.schema())
+reading = file.batches(file.schema)
 print(next(reading)[0].num_rows)
 """
 

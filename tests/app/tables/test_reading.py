@@ -108,7 +108,7 @@ def test_every_file_is_checked_before_the_first_is_read(tmp_path):
 def test_columns_that_are_not_numeric_are_refused(tmp_path, values):
     file = parquet(tmp_path / "t.parquet", a=[1.0], b=values)
     with pytest.raises(TableError, match=r"t\.parquet: not numeric: 'b' \(.+\)\. Exclude them from the fit with --ex"):
-        check_numeric(file, file.schema(), ["a", "b"])
+        check_numeric(file, file.schema, ["a", "b"])
 
 
 def test_columns_are_selected_or_excluded_by_name(tmp_path):

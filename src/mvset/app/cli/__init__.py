@@ -1,5 +1,6 @@
 """The command line ``mvset``: one module per command, and the options, messages and exit codes that they share."""
 
+import importlib.util
 import io
 import logging
 import sys
@@ -8,10 +9,7 @@ from typing import Any
 
 def load_app() -> Any:
     """Import the commands and set up output streams."""
-    try:
-        import rich  # noqa: F401
-        import typer  # noqa: F401
-    except ImportError:
+    if None in map(importlib.util.find_spec, ("pyarrow", "rich", "typer")):
         sys.exit("The command line needs more packages: pip install 'mvset[cli]'")
     from mvset.app.cli.app import app
 

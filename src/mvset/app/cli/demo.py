@@ -19,7 +19,6 @@ def demo_command(
 
     For example: `mvset demo --out demo-output`
     """
-    require_package("pyarrow", "cli", "Reading tables needs one more package")
     require_package("plotly", "report", "The report needs more packages")
     run = context.find_root().command.main
     with exit_on_error(ValueError, on_interrupt=f"The files written so far are in {out}."):

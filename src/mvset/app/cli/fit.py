@@ -7,7 +7,7 @@ import typer
 
 from mvset.app.cli import options
 from mvset.app.cli.engine import Engine, running_on
-from mvset.app.cli.failures import exit_on_error, require_package
+from mvset.app.cli.failures import exit_on_error
 from mvset.app.cli.output import print_json, print_pairs
 
 
@@ -84,7 +84,6 @@ def fit_command(
 
     - `mvset fit export.txt --read separator=tab --read na=ERR --missing drop`
     """
-    require_package("pyarrow", "cli", "Reading tables needs one more package")
     with exit_on_error(ValueError, on_interrupt="Nothing was written."):
         from mvset import MinimumVolumeSet, save
         from mvset.app.summaries.models import json_summary, text_summary

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from mvset.app.cli.failures import print_note, require_package
+from mvset.app.cli.failures import print_note
 from mvset.app.cli.output import progress_bar
 from mvset.app.tables.options import FORMAT_NAMES, ReadingOptions
 
@@ -33,7 +33,7 @@ def share(text: str | float) -> float:
 
 def _checked_jobs(jobs: int) -> int:
     if jobs == 0:
-        raise typer.BadParameter("must be a number of threads, or -1 for all cores; got 0.")
+        raise typer.BadParameter("must be a number of cores, or -1 for all; got 0.")
     return jobs
 
 
@@ -77,7 +77,7 @@ Missing = Annotated[
         "rows, here and when rows are scored."
     ),
 ]
-Jobs = Annotated[int, typer.Option(help="Threads; -1 for all cores. Results are the same.", callback=_checked_jobs)]
+Jobs = Annotated[int, typer.Option(help="Cores to use; -1 for all. Results are the same.", callback=_checked_jobs)]
 AsJson = Annotated[bool, flag("--json", "Print the results as JSON.")]
 Read = Annotated[
     list[str] | None,
@@ -156,14 +156,13 @@ def open_tables(
     time: str | None = None,
 ) -> Any:
     """Open a reader of the model's columns in the tables, of the columns to keep, and of the time of the rows."""
-    require_package("pyarrow", "cli", "Reading tables needs one more package")
     from mvset.app.tables.columns import split_names
     from mvset.app.tables.reading import TableReader
     from mvset.app.tables.sources import table_files
 
     files = table_files(tables, options)
     strata = getattr(model.estimator, "strata_column_", None)
-    kept = [*(name for name in (strata, time) if name), *split_names(keep or (), files[0].schema().names)]
+    kept = [*(name for name in (strata, time) if name), *split_names(keep or (), files[0].schema.names)]
     reader = TableReader(
         files,
         model.feature_names,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 import typer
@@ -43,12 +44,12 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         typer.echo(line.rstrip())
 
 
+@dataclass(frozen=True)
 class Bar:
     """A progress bar with a description of the current step."""
 
-    def __init__(self, progress: Progress, bar: TaskID) -> None:
-        self._progress = progress
-        self._bar = bar
+    _progress: Progress
+    _bar: TaskID
 
     def describe(self, text: str) -> None:
         """Set the description of the current step."""

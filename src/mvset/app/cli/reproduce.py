@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from mvset.app.cli import options
 from mvset.app.cli.failures import exit_on_error, require_package
 from mvset.app.cli.output import progress_bar
 from mvset.wording import counted
@@ -21,7 +22,7 @@ def reproduce_command(
     out: Annotated[Path, typer.Option(file_okay=False, help="Folder for the rows, the figures and README.md.")] = Path(
         "results"
     ),
-    jobs: Annotated[int, typer.Option(help="Processes; -1 for all cores. Results do not depend on it.")] = -1,
+    jobs: options.Jobs = -1,
 ) -> None:
     """Run the paper's experiments; without a name, list them.
 
@@ -46,8 +47,6 @@ def reproduce_command(
     if unknown:
         missing = ", ".join(map(repr, unknown))
         raise typer.BadParameter(f"unknown experiment: {missing}. Available: {', '.join(EXPERIMENTS)}.")
-    if jobs == 0:
-        raise typer.BadParameter("--jobs must be a number of processes, or -1 for all cores; got 0.")
     if not names and not everything:
         for name, experiment in EXPERIMENTS.items():
             typer.echo(f"{name:<10} {experiment.figures:<24} {experiment.paragraphs[0]}")

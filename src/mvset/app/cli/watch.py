@@ -5,12 +5,12 @@ from contextlib import closing
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from mvset.app.cli import options
-from mvset.app.cli.failures import DRIFTED, exit_on_error, in_options, print_note, require_package
+from mvset.app.cli.failures import DRIFTED, exit_on_error, in_options, print_note
 from mvset.app.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -73,14 +73,15 @@ def watch_command(
     watched, written = folder.resolve(), out_dir.resolve()
     if watched.is_relative_to(written) or written.is_relative_to(watched):
         raise typer.BadParameter("--out-dir must be apart from the watched folder, or results would be scored.")
-    require_package("pyarrow", "cli", "Reading tables needs one more package")
     on_interrupt = f"{out_dir / STATE} lists the tables that were scored; the same command continues from there."
     with exit_on_error(ValueError, on_interrupt=on_interrupt) as interrupts:
         from mvset.app.watch.alarms import AlarmCommand
         from mvset.app.watch.state import WatchState
         from mvset.app.watch.watcher import Arrivals, Output, Watcher
 
-        fitted, fingerprint = _fingerprinted(model, jobs)
+        fitted = options.load_fitted(model, jobs)
+        # A drift monitor counts between the calibration scores of one model.
+        fingerprint = hashlib.sha256(fitted.sets.calibration.counted_scores.values.tobytes()).hexdigest()
         mass, reading = mass or fitted.sets.mass, options.reading_options(read, query, fitted)
         command = None if on_alarm is None else AlarmCommand(on_alarm)
         open_table = partial(options.open_tables, fitted, options=reading, where=where, keep=keep, time=time)
@@ -98,15 +99,6 @@ def watch_command(
                     _print_scored(event, as_json=as_json)
     if fail_on_drift and n_alarms:
         raise typer.Exit(DRIFTED)
-
-
-def _fingerprinted(model: Path, jobs: int) -> tuple[Any, str]:
-    """Return a model and the fingerprint of its file, which must not be replaced meanwhile."""
-    before = hashlib.sha256(model.read_bytes()).hexdigest()
-    fitted = options.load_fitted(model, jobs)
-    if hashlib.sha256(model.read_bytes()).hexdigest() != before:
-        raise ValueError(f"{model} changed while it was read: start again.")
-    return fitted, before
 
 
 def _note_comparison(state: "WatchState", *, reserved: bool) -> None:

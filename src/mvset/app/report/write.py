@@ -40,7 +40,6 @@ def write_report(
     mass: float | None = None,
     strata: Any = None,
     times: Any = None,
-    title: str = "",
     show_rows: bool = True,
 ) -> None:
     """Write an HTML report on rows: which are normal, which are not, since when, and why.
@@ -55,15 +54,13 @@ def write_report(
     X : array-like of shape (n_samples, n_features)
         Rows to score, preferably not the training rows.
     path : str or path-like
-        The file to write.
+        The file to write. Its name without the ending is the title of the report.
     mass : float, optional
         Mass of the set that decides which rows are outside; by default the mass of the estimator.
     strata : array-like of shape (n_samples,), optional
         The group of each row, if `strata` was passed to `fit`.
     times : array-like of shape (n_samples,), optional
         When each row was recorded, as dates (``datetime64``) or numbers, in any order; else rows are in order.
-    title : str, optional
-        Title of the report.
     show_rows : bool, default=True
         Whether the report contains values of single rows: a sample of 1500 in its charts, the most unusual ones in a
         table. Without them it has shares, curves, the ranking of columns and rounded ranges.
@@ -76,7 +73,7 @@ def write_report(
     >>> model = MinimumVolumeSet(random_state=0).fit(two_moons(500, random_state=0))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder) / "report.html"
-    ...     write_report(model, two_moons(200, random_state=1), path, title="two moons")
+    ...     write_report(model, two_moons(200, random_state=1), path)
     ...     path.read_text().startswith("<!DOCTYPE html>")
     True
     """
@@ -92,7 +89,7 @@ def write_report(
     when = None if times is None else _checked_times(times, len(rows))
     survey.add(rows, scored, np.arange(len(rows)), lambda selected: [{} for _ in selected], times=when)
     with atomic_write(Path(path)) as aside:
-        aside.write_text(render_page(fitted, survey.result(), title=title, rows=show_rows), encoding="utf-8")
+        aside.write_text(render_page(fitted, survey.result(), title=Path(path).stem, rows=show_rows), encoding="utf-8")
 
 
 def _checked_times(times: Any, n_rows: int) -> Times:

@@ -106,9 +106,10 @@ class TableScan:
         n_sampled: int = 0,
         grouped: bool = False,
         tables: Sequence[str] = (),
+        keep_scores: bool = False,
     ) -> None:
-        self.model = model
-        self.mass = mass
+        self.model, self.mass = model, mass
+        self.scores = [np.empty(0)] if keep_scores else None  # of all rows, in their order
         self._tables, self._grouped = list(tables), grouped
         self._masses = np.array(sorted(masses))
         self._drift = model.sets.drift_counter(mass, FALSE_ALARM_RATE, grouped=grouped)
@@ -149,6 +150,8 @@ class TableScan:
         `unseen` has values of categories that were not seen in the fit, by row of the batch and column.
         """
         self._drift.update(1.0 - scored.level if self._grouped else scored.score)
+        if self.scores is not None:
+            self.scores.append(scored.score)
         n_sets = np.searchsorted(self._masses, scored.level, side="left")  # number of sets that do not hold the row
         self._outside_counts += np.bincount(n_sets, minlength=len(self._outside_counts))
         self._level_counts += np.histogram(scored.level, LEVEL_EDGES)[0]

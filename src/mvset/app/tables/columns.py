@@ -48,7 +48,7 @@ class ColumnRoles:
 
     def category_columns(self, file: TableFile, names: Sequence[str]) -> list[str]:
         """Return the columns among `names` that contain categories: text columns, and columns named as categories."""
-        named, schema = existing_columns(self.categories, file, "--categories"), file.schema()
+        named, schema = existing_columns(self.categories, file, "--categories"), file.schema
         return [name for name in names if name in named or _is_text(schema.field(name).type)]
 
     def check_unnamed(self, file: TableFile, too_many: Mapping[str, int]) -> None:
@@ -62,10 +62,10 @@ class ColumnRoles:
     def dates(self, file: TableFile) -> list[str]:
         """Columns of dates and times, unless they are named: a set has no use for them."""
         named = self._named(file, [*self.columns, *self.categories, *self.exclude]) | set(self.about_rows.values())
-        return [field.name for field in file.schema() if pa.types.is_temporal(field.type) and field.name not in named]
+        return [field.name for field in file.schema if pa.types.is_temporal(field.type) and field.name not in named]
 
     def _named(self, file: TableFile, options: Sequence[str]) -> set[str]:
-        return set(split_names(options, file.schema().names))
+        return set(split_names(options, file.schema.names))
 
 
 def check_numeric(file: TableFile, schema: pa.Schema, features: Sequence[str]) -> None:
@@ -81,7 +81,7 @@ def check_numeric(file: TableFile, schema: pa.Schema, features: Sequence[str]) -
 
 def selected_columns(file: TableFile, columns: Sequence[str], exclude: Sequence[str]) -> list[str]:
     """Names of the columns to use: `columns`, or all columns of the file, without those in `exclude`."""
-    names = file.schema().names
+    names = file.schema.names
     wanted = existing_columns(columns, file, "--columns") or names
     excluded = set(existing_columns(exclude, file, "--exclude"))
     selected = [name for name in wanted if name not in excluded]
@@ -103,7 +103,7 @@ def split_names(options: Sequence[str], names: Sequence[str]) -> list[str]:
 
 def existing_columns(options: Sequence[str], file: TableFile, option: str) -> list[str]:
     """The column names of an option; fails if the file does not have one of them."""
-    names = file.schema().names
+    names = file.schema.names
     found = split_names(options, names)
     unknown = [name for name in found if name not in names]
     if unknown:

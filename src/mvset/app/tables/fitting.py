@@ -73,7 +73,7 @@ def fit_table(
     names = [name for name in names if name not in too_many]
     if len(categories) == len(names):
         raise TableError(
-            f"{files[0].label} has no column of numbers to fit to. It has {quoted(files[0].schema().names)}."
+            f"{files[0].label} has no column of numbers to fit to. It has {quoted(files[0].schema.names)}."
         )
     kept = list(dict.fromkeys(columns.about_rows.values()))
     reader = TableReader(files, names, kept, missing, where=where, categories=categories)

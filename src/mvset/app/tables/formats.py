@@ -99,12 +99,9 @@ class TableFile:
         """What a model remembers about how the file was read, to read later tables in the same way."""
         return {}
 
+    @cached_property
     def schema(self) -> pa.Schema:
         """Names and types of the columns; in text formats, types are inferred from the first block."""
-        return self._checked_schema
-
-    @cached_property
-    def _checked_schema(self) -> pa.Schema:
         with _read_errors(self):
             schema = self._schema()
         names = schema.names
@@ -144,7 +141,7 @@ class TableFile:
 
     def copied_type(self, name: str) -> Any:
         """The type in which to read a column that is copied to the results unchanged."""
-        return self._copied_type(self.schema().field(name).type)
+        return self._copied_type(self.schema.field(name).type)
 
     def _copied_type(self, kind: Any) -> Any:
         # Feather cannot write dictionaries that differ between batches.
@@ -422,7 +419,7 @@ class FeatherFile(TableFile):
             yield file
 
     def _batches(self, wanted: pa.Schema) -> Iterator[tuple[pa.RecordBatch, float]]:
-        columns = sorted(self.schema().get_field_index(name) for name in wanted.names)
+        columns = sorted(self.schema.get_field_index(name) for name in wanted.names)
         with self._opened(columns) as file:
             blocks = range(file.num_record_batches) if self.blocks is None else self.blocks
             for done, i in enumerate(blocks):

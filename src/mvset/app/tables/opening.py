@@ -86,20 +86,16 @@ def unchanged(path: Path, label: str, version: Version | None) -> Iterator[None]
     Also in place of another error, since half a file, or two halves, can look damaged in any way. A file that grows is
     refused like any other: its last row may be half a row, and a file that is written anew looks the same.
     """
+    changed = TableError(f"{label} changed while it was read: wait until it is complete, or use a copy of it.")
     try:
         yield
     except Exception as error:
         told = isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno)  # gone, or not to be read
         if told or Version.of(path) == version:
             raise
-        raise changed(label) from None
+        raise changed from None
     if Version.of(path) != version:
-        raise changed(label)
-
-
-def changed(label: str) -> TableError:
-    """The error about such a file."""
-    return TableError(f"{label} changed while it was read: wait until it is complete, or use a copy of it.")
+        raise changed
 
 
 class EndlessError(ValueError):

@@ -155,7 +155,7 @@ class TableReader:
 
     def _checked(self, file: TableFile) -> pa.Schema:
         """The schema of a file; fails if a column is missing or a feature is not numeric."""
-        schema = file.schema()
+        schema = file.schema
         if self.where is not None:
             Condition(self.where, _sql_schema(file))
         for name in [*self.features, *self.keep]:
@@ -215,7 +215,7 @@ def _sql_schema(file: TableFile) -> pa.Schema:
     return pa.schema(
         [
             (name, kind if pa.types.is_boolean(kind) else pa.float64() if is_numeric(kind) else file.copied_type(name))
-            for name, kind in zip(file.schema().names, file.schema().types, strict=True)
+            for name, kind in zip(file.schema.names, file.schema.types, strict=True)
         ]
     )
 

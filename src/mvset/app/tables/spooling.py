@@ -9,7 +9,6 @@ import json
 import os
 import re
 import shutil
-import stat
 import sys
 import tempfile
 import zipfile
@@ -60,24 +59,12 @@ def remove_spooled() -> None:
 
 def spool_stream(source: str) -> Path:
     """The bytes of standard input or of a named pipe; waiting for them can be interrupted."""
-    if source == "-":
-        _check_standard_input()
+    if source == "-" and sys.stdin is None:
+        raise TableError("Standard input is closed: pipe a table into the command.")
     path = spool_path("")
     with _writing(path, "wb") as out, nullcontext(sys.stdin.buffer) if source == "-" else open(source, "rb") as stream:
         shutil.copyfileobj(stream, out)
     return path
-
-
-def _check_standard_input() -> None:
-    """Refuse what has no end, such as /dev/zero."""
-    if sys.stdin is None:
-        raise TableError("Standard input is closed: pipe a table into the command.")
-    try:
-        mode = os.fstat(sys.stdin.fileno()).st_mode
-    except (OSError, ValueError):  # replaced by something that is no file
-        return
-    if stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and not sys.stdin.isatty()):
-        raise TableError("Standard input is a device, and no table: pipe a table into the command.")
 
 
 def spool_rows(names: Sequence[str] | None, rows: Iterable[Sequence[Any]]) -> Path:

@@ -73,7 +73,6 @@ class WatchState:
             if self._get("format") not in (None, _FORMAT):
                 raise ValueError(f"{self._path} was written by another version of mvset. Move it away.")
             self._set("format", _FORMAT)
-            # A monitor counts between the calibration scores of one model.
             self.model_changed = self._get("fingerprint") not in (None, fingerprint)
             if self.model_changed:
                 self._set("drift", None)

@@ -4,13 +4,13 @@ import glob
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from mvset.app.summaries.scan import ScoredRows, TableScan
+from mvset.app.summaries.scan import TableScan
 from mvset.app.tables.opening import Version
 from mvset.app.tables.reading import TableReader
 from mvset.app.tables.scoring import score_table
@@ -25,6 +25,7 @@ _PAUSE = (0.05, 1.0)  # seconds between two looks at the folder, at least and at
 _FACTS = ("rows", "n_outside", "share_outside", "expected_share", "verdict", "results")  # for the command of an alarm
 
 
+@dataclass
 class Arrivals:
     """Looks for tables in a folder and its subfolders.
 
@@ -32,10 +33,9 @@ class Arrivals:
     clock, because the clocks of the writer and of the file system may differ.
     """
 
-    def __init__(self, folder: Path, settle: float) -> None:
-        self.folder = folder
-        self.settle = settle
-        self._seen: dict[str, tuple[Version, float]] = {}  # since when a file has been as it is
+    folder: Path
+    settle: float
+    _seen: dict[str, tuple[Version, float]] = field(default_factory=dict)  # since when a file has been as it is
 
     def look(self, known: Mapping[str, Version]) -> tuple[list[str], bool]:
         """Complete files that are not known as they are, oldest first; and whether others are still arriving."""
@@ -69,19 +69,6 @@ class Output(NamedTuple):
     folder: Path
     ending: str
     only_outside: bool
-
-
-class _Survey(TableScan):
-    """A survey that also keeps the scores, in the order of the rows."""
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.scores = [np.empty(0)]
-
-    def add(self, rows: Any, scored: ScoredRows, *others: Any, **named: Any) -> None:
-        """Add a batch of rows."""
-        super().add(rows, scored, *others, **named)
-        self.scores.append(scored.score)
 
 
 @dataclass
@@ -155,10 +142,10 @@ class Watcher:
             yield self._stored(name, version, survey, reader, results)
             yield from self._run_commands()
 
-    def _stored(self, name: str, version: Version, survey: _Survey, reader: TableReader, results: Path) -> ScoredFile:
+    def _stored(self, name: str, version: Version, survey: TableScan, reader: TableReader, results: Path) -> ScoredFile:
         """Store a file that was scored, and what follows from it."""
         report, was_drifting = survey.result().drift, self._drift.drifting
-        self._drift.add(np.concatenate(survey.scores), survey.part.drift, report)
+        self._drift.add(np.concatenate(survey.scores or []), survey.part.drift, report)
         drifting = self._drift.drifting
         scored = ScoredFile(
             name=name,
@@ -175,7 +162,7 @@ class Watcher:
         self.state.add_scored(scored, version, self._drift.to_json())
         return scored
 
-    def _score(self, path: Path, results: Path) -> tuple[_Survey, TableReader]:
+    def _score(self, path: Path, results: Path) -> tuple[TableScan, TableReader]:
         """Score a table and write its results."""
         try:
             with path.open("rb") as file:  # an error of the table, and not of the folder for the results
@@ -185,7 +172,7 @@ class Watcher:
         results.parent.mkdir(parents=True, exist_ok=True)
         for left in results.parent.glob(f".{glob.escape(results.name)}.*.partial"):  # by a process that was killed
             left.unlink(missing_ok=True)
-        survey = _Survey(self.model, self.mass, n_unusual=0, grouped=self._grouped)
+        survey = TableScan(self.model, self.mass, n_unusual=0, grouped=self._grouped, keep_scores=True)
         try:
             reader = self.open_table([str(path)])
             score_table(reader, survey, out=results, only_outside=self.output.only_outside)
