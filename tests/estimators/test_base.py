@@ -12,7 +12,7 @@ from scipy.stats import binom, false_discovery_control
 from sklearn.exceptions import NotFittedError
 
 from mvset import MinimumVolumeSet
-from mvset.calibration.guarantees import Guarantee, Reservation
+from mvset.calibration.guarantees import Guarantee, reserved_rows
 from mvset.calibration.splits import RandomSplitting
 from mvset.paper.datasets import paper_mixture, two_moons
 from mvset.volume.box import draw_box_sample
@@ -109,8 +109,8 @@ def test_offsets_are_scores_of_reserved_rows_at_the_rank_promised(mode):
 
 def test_reserved_rows_are_seen_by_nothing_else():
     """Moving them changes offsets only: not the function, not the bandwidth."""
-    reservation = Reservation(Guarantee("conformal"), 0.95, 0.5, 0.2)
-    _, reserved = reservation.draw(RandomSplitting(10, 0.2), len(X), np.random.RandomState(0))
+    rule, rng = RandomSplitting(10, 0.2), np.random.RandomState(0)
+    _, reserved = reserved_rows(Guarantee("conformal"), 0.95, rule, len(X), rng)
     moved = X.copy()
     moved[reserved] += 0.3
     a, b = (MinimumVolumeSet(calibration="conformal", random_state=0).fit(rows) for rows in (X, moved))

@@ -7,7 +7,6 @@ from sklearn.model_selection import KFold
 import mvset
 from mvset import MinimumVolumeSet
 from mvset.calibration import plan
-from mvset.calibration.guarantees import Reservation
 
 N_SPLITS, MAX_TRAIN = 5, 100
 TRAINED = N_SPLITS * MAX_TRAIN
@@ -45,14 +44,14 @@ def assert_calibrated_by(model, rows):
 @pytest.fixture
 def reserved_rows(monkeypatch):
     """Numbers of the rows that the fits that follow reserve, one array for each."""
-    found, draw = [], Reservation.draw
+    found, draw = [], plan.reserved_rows
 
     def recorded(*arguments):
         kept, reserved = draw(*arguments)
         found.append(reserved)
         return kept, reserved
 
-    monkeypatch.setattr(Reservation, "draw", recorded)
+    monkeypatch.setattr(plan, "reserved_rows", recorded)
     return found
 
 

@@ -5,9 +5,10 @@ import pytest
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.impute import SimpleImputer
+from sklearn.neighbors import KernelDensity
 from sklearn.pipeline import make_pipeline
 
-from mvset import MinimumVolumeSet
+from mvset import CalibratedSet, MinimumVolumeSet
 from mvset.paper import PluginKernelDensity
 from mvset.paper.datasets import paper_mixture
 from mvset.plotting import LevelSetDisplay, numbers
@@ -127,13 +128,16 @@ def test_tables_of_other_kinds_and_with_gaps(moons):
     assert np.isfinite(display.slices[0].scores).all()
 
 
-def test_models_without_band_and_with_negative_offsets(moons):
-    plugin = PluginKernelDensity(mass=0.9, sigma=0.2, random_state=0).fit(moons)
-    display = LevelSetDisplay.from_estimator(plugin, moons)
-    assert plugin.offset_ < 0
+def test_models_without_band(moons):
+    display = LevelSetDisplay.from_estimator(PluginKernelDensity(mass=0.9, sigma=0.2, random_state=0).fit(moons), moons)
     assert display.band_borders_ == [None]
-    assert display.borders_[0].linestyles == "solid"
     assert "border, 95 % band" not in legend_of(display)
+
+
+def test_borders_at_negative_offsets_are_solid(moons):
+    densities = CalibratedSet(KernelDensity(bandwidth=0.2), mass=0.9, random_state=0).fit(moons)
+    assert densities.offset_ < 0
+    assert LevelSetDisplay.from_estimator(densities, moons).borders_[0].linestyles == "solid"
 
 
 def test_sets_that_tie():

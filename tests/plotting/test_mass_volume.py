@@ -74,7 +74,7 @@ def test_volumes_of_many_columns_want_a_logarithmic_axis():
 
 
 def test_what_has_no_nested_sets_needs_rows(moons):
-    with pytest.raises(TypeError, match="A fitted MinimumVolumeSet is needed"):
+    with pytest.raises(TypeError, match="A MinimumVolumeSet is needed"):
         MassVolumeDisplay.from_estimator(IsolationForest(n_estimators=5).fit(moons))
     with pytest.raises(ValueError, match="confidence must be"):
         MassVolumeDisplay.from_estimator(IsolationForest(n_estimators=5).fit(moons), moons, confidence=95)
