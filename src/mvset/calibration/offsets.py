@@ -53,8 +53,8 @@ def _least_masses(rank_masses: Array) -> Array:
 def offset_at(offsets: Array, mass: ArrayLike, rank_masses: Array | None = None) -> Array:
     r"""Offset of the set of each mass, from the offsets by rank (last axis): :math:`P_{test}(f \ge \rho) \ge \beta`.
 
-    Paper: Fig. 2, inner loop. Difference: its bisection stops anywhere in the interval of offsets that hold the same
-    rows; an order statistic finds its middle.
+    Paper: Fig. 2, inner loop. Difference: an order statistic, without a search. Its bisection ends in the interval of
+    offsets that contain the same rows, at the upper end if no share is exactly β; ours is the middle.
     """
     rank_masses = shares_held(offsets.shape[-1]) if rank_masses is None else rank_masses
     return np.asarray(offsets[..., np.searchsorted(_least_masses(rank_masses), mass, side="right") - 1])

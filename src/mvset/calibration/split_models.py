@@ -4,7 +4,8 @@ Paper: Section II-D, Fig. 3, :math:`F^B = \frac1B \sum_b (f_b - \hat\rho^b)`. Th
 kernel expansion, with weights the mean of the γ_b. It costs the union of the support vectors whatever B is.
 
 Difference: the functions of the splits differ in height, by orders of magnitude with narrow bandwidths. Each is divided
-by its height, its median over all rows, before anything is averaged or pooled.
+by its height, its median over all rows, before anything is averaged or pooled. `held_out_values` are the functions of
+the paper, before that.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,8 @@
 """The two algorithms of the paper: Fig. 2 is one split, Fig. 3 is B of them.
 
-Comments in `fit` follow the lines of Fig. 3; text in parentheses is ours. Names are the paper's symbols. X_test is
-`held_out`. `f` has the values of f_σ^b on it for all splits b. `duals` has the solutions, whose `coefficients` are γ^b.
+Comments in `fit` follow the lines of Fig. 3; text in parentheses is ours. Names are the paper's symbols, with the
+splits b in lists. X_test is `held_out`. `f` contains f_σ^b at the test rows. `duals` contains the solutions, whose
+`coefficients` are γ^b.
 """
 
 from collections.abc import Sequence
@@ -37,11 +38,11 @@ from mvset.volume.measure import VolumeSample
 from mvset.volume.sampler import VolumeSampler, warn_if_unreliable
 
 _TOL = 1e-3  # LIBSVM's default
-_RANKING_TOL = 30.0 * _TOL  # to compare bandwidths: it moves their volumes by about a thousandth
+_RANKING_TOL = 30.0 * _TOL  # looser, to compare bandwidths: it changes volumes by about 0.1 %
 # Sample points are scored in float32. If the kernel is nearly constant, this keeps rounding from excluding all of them.
 _FLOAT32_ROUNDING = 1e-6
 _BOX_COLUMNS = 3  # with more, few uniform points fall into the sets
-_PILOT_SHARE = 0.1  # of the sample points: enough to find the bandwidth that the full sample is drawn for
+_PILOT_SHARE = 0.1  # of the sample points, drawn first to find the bandwidth for which all are drawn
 
 
 @dataclass(frozen=True)
@@ -54,11 +55,11 @@ class _Model:
 
     @property
     def mean_rho(self) -> Array:
-        """Mean of ρ̂_β^b over the splits b, less a millionth for rounding: the offset of each aggregated set."""
+        """Mean of ρ̂_β^b over the splits b: the offset of each aggregated set, less a millionth in this comparison."""
         return np.asarray((1.0 - _FLOAT32_ROUNDING) * self.rho.mean(axis=0))
 
     def in_largest_set(self, points: Array) -> Flags:
-        """Return which points lie in the largest set that is not all of space."""
+        """Return which points lie in the largest set whose offset is positive; at zero it would be all of space."""
         offset = min(self.mean_rho[self.mean_rho > 0.0], default=self.mean_rho[-1])
         return np.asarray(self.function(points) >= offset)
 
@@ -68,7 +69,7 @@ class CalibratedOneClassSVM(SetEstimator):
     r"""One-class SVM with calibrated offset and selected bandwidth, as printed in the paper.
 
     :meth:`fit` is Fig. 2 of the paper if `n_splits` is 1, and Fig. 3 otherwise. :class:`MinimumVolumeSet` builds on
-    this method, and its sets contain the mass asked for on more kinds of tables.
+    this method. Its sets contain the requested mass on more kinds of tables.
 
     Parameters
     ----------
@@ -81,8 +82,8 @@ class CalibratedOneClassSVM(SetEstimator):
         The set Σ of bandwidths σ of the kernel :math:`\exp(-|x-y|^2 / 2\sigma^2)`. "auto" is a geometric grid between
         the distance of nearest neighbours and the standard deviation of all rows; the paper states its own lists.
     mass_margin : float, default=0.04
-        Bandwidths are compared over the masses ``mass`` ± `mass_margin` (c in the paper). The interval shrinks if it
-        would leave (0, 1).
+        Bandwidths are compared over the masses ``mass`` ± `mass_margin` (c in the paper). A margin of more than 0.8
+        times the distance of `mass` to 0 or 1 is reduced to that.
     n_masses : int, default=10
         Number of masses β in that interval.
     n_splits : int, default=10
@@ -90,8 +91,8 @@ class CalibratedOneClassSVM(SetEstimator):
     test_size : float, default=0.2
         Share of the rows in the test set of each split.
     n_volume_points : int, default=10_000
-        Number of points that measure volumes. With more than three columns, up to eight times as many are drawn if
-        these are too few, in the box enlarged by half.
+        Number of points that measure volumes; in the box, up to twice as many for evenly spread sequences. With more
+        than three columns the box is enlarged by half, and up to eight times as many are drawn if these are too few.
     n_jobs : int or None, default=None
         Number of threads; -1 for all cores.
     random_state : int, RandomState instance or None, default=None
@@ -124,16 +125,20 @@ class CalibratedOneClassSVM(SetEstimator):
     contains at most :math:`\alpha - c` of the training rows. If the selected bandwidth fails this condition, `fit`
     warns.
 
-    The computation differs from the printed lines in six points:
+    The computation differs from the printed lines in these points:
 
     - The loops over b and σ are swapped, so that one Gram matrix per bandwidth serves every split.
     - The splits are balanced: together they test every row equally often. The paper draws independent splits.
-    - A share of exactly β of the test rows seldom exists. We take the smallest share that is at least β.
-    - Bisection may stop anywhere between two neighbouring test values. We take the middle.
-    - Bandwidths are compared in float32 at 30 times LIBSVM's tolerance. The selected one is solved again at LIBSVM's
-      tolerance, and evaluated in float64.
-    - The uniform points are Sobol points, which are more evenly spread. With more than three columns they come from
-      another distribution q of Section II-C: importance sampling, because the box is hardly hit.
+    - A share of exactly β of the test rows seldom exists. We take the smallest share that is at least β. All offsets
+      between two neighbouring test values give this share, and bisection would end at the upper one or in between. We
+      take the middle; below the last test value there is none, and its value is the offset.
+    - The dual is solved on a Gram matrix in float32, by our own solver. Bandwidths are compared at 30 times LIBSVM's
+      tolerance. There, values of f_σ^b below 10⁻¹⁶ of its value on the border count as zero, so a bandwidth that is
+      narrow beside the distances of test rows has sets as large as the box. The selected bandwidth is solved again at
+      LIBSVM's tolerance, and evaluated in float64.
+    - The uniform points are Sobol points, which are more evenly spread. With more than three columns, few points of the
+      box hit the sets. We then use importance sampling, another distribution q of Section II-C.
+    - A row in which a column differs that never changed in the training rows lies outside every set.
 
     References
     ----------
@@ -203,7 +208,7 @@ class CalibratedOneClassSVM(SetEstimator):
         # (Each split is a uniform draw. Together, the splits test every row equally often.)
         splits = random_splits(len(X), B, self.test_size, rng)
         trains = [split.train for split in splits]
-        Sigma = bandwidth_grid(X, rng) if isinstance(self.sigmas, str) else candidate_sigmas(self.sigmas)
+        Sigma = bandwidth_grid(X, rng) if isinstance(self.sigmas, str) else candidate_sigmas(self.sigmas, "sigmas")
         ranking = Solver(nu, _TOL if len(Sigma) == 1 else _RANKING_TOL)
         K, duals, models = None, None, []
         with thread_map(self.n_jobs) as run:
@@ -214,6 +219,7 @@ class CalibratedOneClassSVM(SetEstimator):
                 duals = solve_duals(K, trains, ranking, duals, run)
                 f = SplitModels(X, duals, sigma, precision="single").held_out_values(splits)
                 # for β in [α-c, α+c]: Bisection search to find ρ̂_β^b such that P_test({x, f_σ^b(x) - ρ̂_β^b ≥ 0}) = β
+                # (without a search: the test values in descending order are the offsets of all shares)
                 rho = offset_at(offsets_by_rank(f), betas)
                 # (F is the mean of f_σ^b over b. F_{σ,β}^B(x) ≥ 0 where F(x) ≥ the mean of ρ̂_β^b: `_Model.mean_rho`)
                 F = _mean_function(X, duals, sigma, "single")
@@ -226,17 +232,18 @@ class CalibratedOneClassSVM(SetEstimator):
             # σ_opt = argmin_{σ ∈ Σ} AMV(σ)
             best = int(np.argmin([curve.area for curve in self.curves_]))
             self.sigma_ = sigma = self.curves_[best].sigma
-            # return Ĝ_α^B = {x, F_{σ_opt,α}^B(x) ≥ 0} (and the nested sets of all other masses, Proposition 2)
+            # (σ_opt once more, at the full tolerance: f_σ^b on the test rows, and ρ̂_β^b for every share β of them)
             K = gaussian_gram(X, sigma, run, recycle=K)
             duals = solve_duals(K, trains, Solver(nu, _TOL), models[best].duals, run)
-            f = SplitModels(X, duals, sigma).held_out_values(splits, run)
-            rho = offsets_by_rank(f)  # (ρ̂_β^b of every β: `FittedSets.offset` picks ρ̂_α)
+            every_rho = offsets_by_rank(SplitModels(X, duals, sigma).held_out_values(splits, run))
             F = _mean_function(X, duals, sigma, "double")
+            # return Ĝ_α^B = {x, F_{σ_opt,α}^B(x) ≥ 0} (and the nested sets of all other masses, Proposition 2:
+            # `FittedSets.offset` is the mean of ρ̂_β^b over b, at the mass α or any other)
             self.sets_ = FittedSets(
                 function=F,
                 mass=alpha,
                 masses=betas,
-                calibration=Calibration.without_scores(rho.mean(axis=0)),
+                calibration=Calibration.without_scores(every_rho.mean(axis=0)),
                 constants=ConstantColumns.between(lowest, highest),
                 volume_sample=sample,
                 sample_scores=F(sample.points, run),
@@ -262,7 +269,7 @@ class CalibratedOneClassSVM(SetEstimator):
         if X.shape[1] <= _BOX_COLUMNS:  # q is uniform over the hypercube that encloses the rows
             sample = draw_box_sample(X, self.n_volume_points, rng)
             return sample, list(run(measured, models))
-        # q follows the largest set of one bandwidth: first the middle one, then the one with the smallest area.
+        # q follows the largest set of one bandwidth: the middle bandwidth first, then that with the smallest area.
         sampler, drawn_for = VolumeSampler("auto", X, self.n_volume_points, rng), models[len(models) // 2]
         for share in (_PILOT_SHARE, 1.0):
             sample = sampler.draw(drawn_for.in_largest_set, share)
@@ -280,8 +287,8 @@ def _warn_about_nu(nu: float, curve: BandwidthCurve) -> None:
     """Warn if the selected bandwidth fails the condition on ν."""
     if not meets_nu_condition(curve.training_mass, curve.masses):
         warn(
-            f"nu={nu:g} is too small for sigma={curve.sigma:.4g}: before calibration the one-class SVM contains "
-            f"{curve.training_mass:.3f} of its training rows. The paper allows at most {curve.masses[0]:.3f} (Section "
+            f"nu={nu:g} is too small for sigma={curve.sigma:.4g}: before calibration the set contains "
+            f"{curve.training_mass:.3f} of the training rows. The paper allows at most {curve.masses[0]:.3f} (Section "
             "II-B). Increase nu, or remove narrow bandwidths from sigmas.",
             BandwidthWarning,
         )

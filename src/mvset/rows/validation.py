@@ -224,14 +224,14 @@ def named_columns(names: Any, columns: Any) -> str:
     return f"column{'s' if len(columns) > 1 else ''} {', '.join(listed)}{more}"
 
 
-def candidate_sigmas(sigma: Any) -> Array:
+def candidate_sigmas(sigma: Any, name: str = "sigma") -> Array:
     """The user's bandwidths, as an array."""
     try:
         sigmas = np.atleast_1d(np.asarray(sigma, dtype=np.float64))
     except (TypeError, ValueError):
         sigmas = np.empty(0)
     if sigmas.ndim != 1 or sigmas.size == 0 or not np.all(np.isfinite(sigmas) & (sigmas > 0)):
-        raise ValueError(f"sigma must be 'auto', a positive number or a list of positive numbers; got {sigma!r}.")
+        raise ValueError(f"{name} must be 'auto', a positive number or a list of positive numbers; got {sigma!r}.")
     return np.unique(sigmas)
 
 
