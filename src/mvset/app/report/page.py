@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import platform
 from importlib.resources import files
 from typing import Any
 
@@ -143,6 +144,7 @@ def _settings(model: FittedModel) -> dict[str, str]:
     """Steps, results, parameters and versions of a model, by name."""
     steps = [] if model.before is None else [type(step).__name__ for _, step in model.before.steps]
     versions = {"mvset": __version__, "scikit-learn": sklearn.__version__, "numpy": np.__version__}
+    versions["Python"] = platform.python_version()
     return {
         "model": " → ".join([*steps, type(model.estimator).__name__]),
         **text_summary(model),
