@@ -4,7 +4,7 @@ The paper: Both are similar for d = 2 and 3; for d > 3 the plug-in approach dete
 d = 8, because volumes are hard to compute beyond.
 
 Distances are measured with quasi-random points in a box up to three columns and by importance sampling beyond. The
-lower panel compares the standard error of one distance with that of the paper's 10 000 points in the cube. The paper
+lower panel compares the standard error of one distance here and with the paper's 10 000 points in the cube. The paper
 does not state its σ; ours has the least area among the automatic bandwidths of the library. *As shipped* is
 `MinimumVolumeSet()` with its defaults, which have the one-standard-error rule. At d = 2 the plug-in approach is better:
 the paper's list of bandwidths contains 0.81, which suits this mixture, and overfitting of its threshold is still small.
