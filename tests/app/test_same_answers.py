@@ -198,3 +198,28 @@ def test_other_columns_are_ignored_with_a_note(frame, models):
     assert caught[0].filename == __file__
     with pytest.raises(ValueError, match="feature names"):
         models["numbers"].predict(pd.DataFrame({"id": [1.0], "flow": [40.0]}))
+
+
+def test_strata_of_a_model_that_was_fitted_in_python_are_named(mvset, tmp_path):
+    model = of_sites()
+    rows = pd.DataFrame({"flow": FLOW, "pressure": PRESSURE, "site": SITE}).head(40)
+    expected = model.level(rows[["flow", "pressure"]], strata=rows["site"])
+    model.strata_column_ = None  # no command fitted it
+    library.save(model, tmp_path / "m")
+    rows.to_parquet(tmp_path / "t.parquet")
+    out = ("--out", tmp_path / "s.parquet")
+    done = mvset("score", tmp_path / "m", tmp_path / "t.parquet", *out)
+    assert done.exit_code == 1
+    assert done.stderr == "The model has an offset for each stratum: name their column with --strata.\n"
+    with pytest.raises(ValueError, match=r"name their column with strata\.$"):
+        BatchScorer(model)
+    assert mvset("score", tmp_path / "m", tmp_path / "t.parquet", *out, "--strata", "site").exit_code == 0
+    levels = pa.parquet.read_table(tmp_path / "s.parquet")["level"].to_numpy()
+    np.testing.assert_array_equal(levels, written_levels(expected, model.sets_.calibration.n_rows))
+    incoming, watched = tmp_path / "in", tmp_path / "out"
+    incoming.mkdir()
+    shutil.copy(tmp_path / "t.parquet", incoming)
+    options = ("--out-dir", watched, "--out-format", "parquet", "--once", "--settle", 0, "--strata", "site")
+    assert mvset("watch", tmp_path / "m", incoming, *options).exit_code == 0
+    found = pa.parquet.read_table(watched / "t.parquet.parquet")["level"].to_numpy()
+    np.testing.assert_array_equal(found, levels)

@@ -105,5 +105,5 @@ def test_strata_judge_their_rows():
     np.testing.assert_array_equal(sets.drift_scores(scores), scores)
     assert pickle.loads(pickle.dumps(sets)) == sets
     assert replace(sets, strata=None) != sets
-    with pytest.raises(ValueError, match="fitted without groups"):
+    with pytest.raises(ValueError, match="fitted without strata"):
         replace(sets, strata=None).drift_counter(grouped=True)

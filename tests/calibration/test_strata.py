@@ -113,7 +113,7 @@ def test_levels_are_those_of_the_calibration_rows_in_their_groups(mode):
 
 def test_groups_not_seen_are_named_and_counted_last():
     groups = grouped()
-    with pytest.warns(UnseenStratumWarning, match="no rows of group 'new', 'other': they are judged by the offset of"):
+    with pytest.warns(UnseenStratumWarning, match="no rows of stratum 'new', 'other': they are compared"):
         np.testing.assert_array_equal(groups.codes(["new", "low", "other", "new"], 4), [3, 1, 3, 3])
     with pytest.warns(UnseenStratumWarning, match="'g0', 'g1', 'g2', 'g3', 'g4' and 3 more") as caught:
         groups.codes([f"g{i}" for i in range(8)], 8)

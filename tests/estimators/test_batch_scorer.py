@@ -111,7 +111,7 @@ def test_groups_have_their_own_offsets():
     X[site == "b"] *= 1.5
     model = MinimumVolumeSet(sigma=0.4, random_state=0).fit(X, strata=site)
     table = pa.table({"x0": X[:, 0], "x1": X[:, 1], "site": site})
-    with pytest.raises(ValueError, match="strata="):
+    with pytest.raises(ValueError, match="name their column with strata"):
         BatchScorer(model)
     judged = BatchScorer(model, strata="site")(table)
     np.testing.assert_array_equal(judged["inside"], model.predict(X, strata=site) == 1)

@@ -155,7 +155,7 @@ def test_judge(model):
 
 
 def test_onnx_says_that_it_cannot(model):
-    with pytest.raises(TypeError, match="'colour' hold categories"):
+    with pytest.raises(TypeError, match="Columns with categories: 'colour'"):
         mvset.to_onnx(model)
 
 

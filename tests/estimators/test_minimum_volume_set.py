@@ -278,3 +278,9 @@ def test_groups_that_do_not_fit_are_refused():
         MinimumVolumeSet(sigma=0.5).fit(X, groups=np.zeros(50))
     with pytest.raises(ValueError, match="time_order=True makes its own splits"):
         MinimumVolumeSet(sigma=0.5, time_order=True).fit(X, groups=np.arange(50))
+
+
+def test_a_mass_in_float32(moons):
+    settings = {"sigma": 0.3, "splits": 3, "n_volume_points": 200, "random_state": 0}
+    single, double = (MinimumVolumeSet(mass, **settings).fit(moons) for mass in (np.float32(0.75), 0.75))
+    assert single.offset_ == double.offset_

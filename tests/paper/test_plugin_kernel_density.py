@@ -84,7 +84,7 @@ def test_it_joins_the_comparisons(automatic):
 def test_scores_of_training_rows_are_no_calibration():
     model = PluginKernelDensity(sigma=0.8, random_state=0).fit(X)
     for method, arguments in (("p_value", (X,)), ("detect", (X,)), ("check_drift", (X,)), ("mass_interval", ())):
-        with pytest.raises(ValueError, match=r"offsets were set on the training rows.* Use CalibratedSet"):
+        with pytest.raises(ValueError, match=r"keeps no calibration scores.* Use CalibratedSet"):
             getattr(model, method)(*arguments)
     with pytest.raises(ValueError, match="bands of the mass"):
         model.mass_band()

@@ -94,7 +94,7 @@ def mass_grid(mass: float, margin: float = 0.04, n_masses: int = 10) -> Array:
 
     At most four fifths of the way to the nearer end: exactly the paper's c = 0.04 at its α = 0.95.
     """
-    margin = min(margin, 0.8 * min(mass, 1.0 - mass))
+    mass, margin = float(mass), min(margin, 0.8 * min(mass, 1.0 - mass))
     return np.linspace(mass - margin, mass + margin, n_masses)
 
 

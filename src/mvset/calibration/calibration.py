@@ -301,8 +301,8 @@ class Calibration(ArrayValue):
     def _check_calibrated(self, what: str) -> None:
         if not self.is_calibrated:
             raise ValueError(
-                f"There are no {what} here: the offsets were set on the training rows, whose scores differ from those "
-                "of new rows. Use CalibratedSet around the detector, or MinimumVolumeSet."
+                f"There are no {what} here: the model keeps no calibration scores that are comparable with scores of "
+                "new rows. Use CalibratedSet around the detector, or MinimumVolumeSet."
             )
 
 

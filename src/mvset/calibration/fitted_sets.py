@@ -162,7 +162,7 @@ class FittedSets(ArrayValue):
 
     def _checked_strata(self) -> StratumCalibrations:
         if self.strata is None:
-            message = Message("{strata} was given, but the model was fitted without groups: use {strata:...}.")
+            message = Message("{strata} was given, but the model was fitted without strata: use {strata:...}.")
             raise ValueError(message)
         return self.strata
 

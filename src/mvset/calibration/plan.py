@@ -23,7 +23,7 @@ from mvset.calibration.splits import (
 from mvset.calibration.ways import CalibratingRows, HeldOutRows, ReservedRows, StreamedRows
 from mvset.rows.encoding import RowEncoding
 from mvset.rows.survey import Survey
-from mvset.values import Array, Indices
+from mvset.values import Array
 
 _FEW_ROWS = 1000
 _SEARCH_SPLITS = 10  # splits that choose the bandwidth, of those that splits="auto" makes
@@ -111,7 +111,7 @@ class CalibrationPlan:
         elif guarantee.reserves_rows:
             calibrating = ReservedRows(X, reserved, guarantee, rows.groups, ordered)
         else:
-            calibrating = HeldOutRows(table, kept, splits, _some(rows.groups, kept), ordered)
+            calibrating = HeldOutRows(table, kept, splits, None if rows.groups is None else rows.groups[kept], ordered)
         return Division(
             table[trained],
             parts,
@@ -131,10 +131,6 @@ class CalibrationPlan:
         if self.mode != "cross" or not isinstance(rule, RandomSplitting) or not rule.leaves_most(n_rows):
             return asked
         return conformal if conformal.reaches(self.mass, n_rows // 2) else asked
-
-
-def _some(labels: NDArray[Any] | None, rows: Indices) -> NDArray[Any] | None:
-    return None if labels is None else labels[rows]
 
 
 def _rows_per_parameter(rule: Splitting, guarantee: Guarantee) -> float:

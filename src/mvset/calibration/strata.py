@@ -62,7 +62,7 @@ class StratumCalibrations(ArrayValue):
         if unseen:
             named = ", ".join(map(repr, unseen[:5])) + (f" and {len(unseen) - 5} more" if len(unseen) > 5 else "")
             warn(
-                f"The fit has seen no rows of group {named}: they are judged by the offset of all rows.",
+                f"The fit has seen no rows of stratum {named}: they are compared with the offset of all rows.",
                 UnseenStratumWarning,
             )
         return codes

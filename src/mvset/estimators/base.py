@@ -79,7 +79,7 @@ class SetEstimator(OutlierMixin, BaseEstimator):
     @property
     def _calibrated_sets(self) -> FittedSets:
         if not self.sets_.calibration.is_calibrated:  # as if there were no such attribute
-            raise AttributeError(f"{type(self).__name__} is calibrated on its training rows, so its mass is not known.")
+            raise AttributeError(f"{type(self).__name__} keeps no calibration scores: its mass on new rows is unknown.")
         return self.sets_
 
     @property

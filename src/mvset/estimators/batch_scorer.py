@@ -62,11 +62,7 @@ class BatchScorer:
         self.model = FittedModel.of(model)
         self.model.estimator.set_params(n_jobs=1)
         self.mass = self.model.sets.mass if mass is None else checked_share(mass)
-        self.strata = strata or getattr(self.model.estimator, "strata_column_", None)
-        if self.model.sets.strata is None:
-            self.strata = None
-        elif self.strata is None:
-            raise ValueError("`strata` was passed to `fit`: name the column of the strata with strata=.")
+        self.strata = self.model.strata_column(strata)
         self.columns = self.model.columns(self.strata)
 
     def __call__(self, rows: Any) -> Any:

@@ -15,6 +15,7 @@ from mvset.rows.columns import TableColumns
 from mvset.rows.validation import checked_rows
 from mvset.svm.score import Score
 from mvset.values import Array, Flags, cached_property
+from mvset.wording import Message
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -106,6 +107,13 @@ class FittedModel:
         except ValueError:  # a step takes no missing values
             return False
         return by_estimator or bool(np.isfinite(np.asarray(filled, dtype=np.float64)).all())
+
+    def strata_column(self, named: str | None = None) -> str | None:
+        """Return the column of the strata, if the model has any: the column that is named, or the column of the fit."""
+        column = named or getattr(self.estimator, "strata_column_", None)
+        if self.sets.strata is not None and column is None:
+            raise ValueError(Message("The model has an offset for each stratum: name their column with {strata}."))
+        return None if self.sets.strata is None else column
 
     def columns(self, strata: str | None = None) -> TableColumns:
         """Return the columns that the model takes from a table; `strata` names the column of the strata."""

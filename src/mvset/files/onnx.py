@@ -79,8 +79,8 @@ def to_onnx(model: Any, *, dtype: DTypeLike = np.float64) -> "ModelProto":
     sets, names, graph = fitted.sets, fitted.feature_names, _Graph()
     if fitted.category_values:
         raise TypeError(
-            f"ONNX export takes numbers only, and {', '.join(map(repr, fitted.category_values))} hold categories. Fit "
-            "without them, or to numbers that stand for them."
+            f"ONNX export takes numbers only. Columns with categories: {', '.join(map(repr, fitted.category_values))}. "
+            "Fit without them, or to numbers that stand for them."
         )
     x = graph.add("Cast", "X", to=TensorProto.DOUBLE)
     for _, step in [] if fitted.before is None else fitted.before.steps:

@@ -37,7 +37,6 @@ NOT_REACHED = (
     "nothing to impute from",
     "dtype must be",
     "loosen tol",  # of OneClassSVM
-    "name the column of the strata with",  # of BatchScorer
     "rows of a stream or of a GPU array",  # tables have their categories
 )
 CALLED = (library.MinimumVolumeSet, library.MinimumVolumeSet.fit, library.OneClassSVM, library.load)

@@ -88,7 +88,7 @@ def test_the_time_is_no_feature_unless_named(mvset, columns, used):
 @pytest.mark.parametrize(
     ("option", "table", "said"),
     [
-        (("--time", "site"), plant(50), "--time: column 'site' holds neither numbers nor dates like 2026-01-31 23:59:"),
+        (("--time", "site"), plant(50), "--time: column 'site' has neither numbers nor dates like 2026-01-31 23:59:"),
         (("--time", "when"), plant(50), "--time: t.csv has no column 'when'. It has 'day', 'machine', 'site', 'flow'"),
         (("--group", "batch"), plant(50), "--group: t.csv has no column 'batch'."),
         (("--strata", "batch"), plant(50), "--strata: t.csv has no column 'batch'."),
@@ -189,7 +189,7 @@ def test_a_site_that_the_fit_has_not_seen_is_noted(mvset, by_site):
     done = mvset("score", "m", "new.csv", "--out", "s.csv")
     assert done.exit_code == 0
     assert done.stderr == (
-        "Note: The fit has seen no rows of group 'west': they are judged by the offset of all rows.\n"
+        "Note: The fit has seen no rows of stratum 'west': they are compared with the offset of all rows.\n"
     )
     rows = table.select(["flow", "pressure"]).to_pandas()
     assert pa.csv.read_csv("s.csv")["level"][0].as_py() == pytest.approx(by_site[1].level(rows)[0])
@@ -225,21 +225,6 @@ def test_labels_that_are_numbers_agree_whatever_their_type(mvset):
     assert (whole.exit_code, decimal.exit_code) == (0, 0)
     assert decimal.stderr == ""
     assert json.loads(decimal.stdout)["n_outside"] == json.loads(whole.stdout)["n_outside"]
-
-
-def test_a_model_of_python_with_groups_judges_rows_of_which_none_is_known(mvset):
-    """No column says which group a row is of: the offset of all rows, and no drift where there is none."""
-    rows, new = (np.column_stack([plant(600, seed)[name] for name in ("flow", "pressure")]) for seed in (0, 1))
-    scale = rows.std(axis=0)
-    model = library.MinimumVolumeSet(sigma=1.0, splits=5, random_state=0)
-    library.save(model.fit(rows / scale, strata=plant(600)["site"].to_pylist()), "python")
-    write(pa.table({"x0": new[:, 0] / scale[0], "x1": new[:, 1] / scale[1]}), "new.csv")
-    done = mvset("score", "python", "new.csv", "--json")
-    assert done.exit_code == 0
-    report = model.check_drift(new / scale)
-    result = json.loads(done.stdout)
-    assert (result["n_outside"], result["drifted"]) == (report.n_outside, report.drifted)
-    assert result["distribution_p_value"] == pytest.approx(report.distribution_p_value)
 
 
 def test_the_column_may_be_named_again(mvset, by_site):

@@ -166,7 +166,7 @@ def test_no_drift_has_no_onset(mvset, folder):
     ("name", "said"),
     [
         ("when", "today.csv has no column 'when'; it has 'id', 'flow', 'pressure'. Correct --time."),
-        ("word", "--time: column 'word' holds neither numbers nor dates like 2026-01-31 23:59:59"),
+        ("word", "--time: column 'word' has neither numbers nor dates like 2026-01-31 23:59:59"),
     ],
 )
 def test_a_column_that_is_no_time_is_refused(refused, folder, name, said):

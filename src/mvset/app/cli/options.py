@@ -67,6 +67,7 @@ Keep = Annotated[list[str] | None, text("NAMES", "Columns to copy to the results
 Time = Annotated[
     str | None, text("COLUMN", "Column with the time of each row, e.g. recorded_at. By default, rows are in order.")
 ]
+Strata = Annotated[str | None, text("COLUMN", "Column of the strata, e.g. site, if not as in the fit.")]
 OnlyOutside = Annotated[bool, flag("--only-outside", "Write only the rows outside the set.")]
 FailOnDrift = Annotated[bool, flag("--fail-on-drift", "Exit with code 3 if there is drift.")]
 Exclude = Annotated[list[str] | None, text("NAMES", "Columns to leave out, e.g. id,time.")]
@@ -154,6 +155,7 @@ def open_tables(
     where: str | None = None,
     keep: Sequence[str] | None = None,
     time: str | None = None,
+    strata: str | None = None,
 ) -> Any:
     """Open a reader of the model's columns in the tables, of the columns to keep, and of the time of the rows."""
     from mvset.app.tables.columns import split_names
@@ -161,7 +163,7 @@ def open_tables(
     from mvset.app.tables.sources import table_files
 
     files = table_files(tables, options)
-    strata = getattr(model.estimator, "strata_column_", None)
+    strata = model.strata_column(strata)
     kept = [*(name for name in (strata, time) if name), *split_names(keep or (), files[0].schema.names)]
     reader = TableReader(
         files,

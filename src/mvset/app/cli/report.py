@@ -30,6 +30,7 @@ def report_command(
     mass: options.OtherMass = None,
     time: options.Time = None,
     keep: options.Keep = None,
+    strata: options.Strata = None,
     exclude: options.Exclude = None,
     missing: options.Missing = "error",
     jobs: options.Jobs = -1,
@@ -90,7 +91,7 @@ def report_command(
         else:
             fitted, tables, inputs = options.load_fitted(Path(files[0]), jobs), files[1:], [Path(files[0])]
         reading = options.reading_options(read, query, fitted)
-        reader = options.open_tables(fitted, tables, options=reading, where=where, keep=keep, time=time)
+        reader = options.open_tables(fitted, tables, options=reading, where=where, keep=keep, time=time, strata=strata)
         options.check_output(out, *inputs, *(file.path for file in reader.files))
         grouped = reader.strata is not None
         survey = report_scan(fitted, mass or fitted.sets.mass, grouped=grouped, tables=reader.labels)

@@ -29,6 +29,7 @@ def score_command(
     mass: options.OtherMass = None,
     time: options.Time = None,
     keep: options.Keep = None,
+    strata: options.Strata = None,
     only_outside: options.OnlyOutside = False,
     fail_on_drift: options.FailOnDrift = False,
     jobs: options.Jobs = -1,
@@ -41,8 +42,9 @@ def score_command(
     """Score every row of a table, and test whether the table still follows the distribution of the training table.
 
     The results have one line per row: `row` (its number in the file, counted from 0), `inside`, `score` (higher is
-    more normal), `level` (the smallest mass whose set contains the row; 1 is far out) and, for rows outside,
-    `top_feature` (the column that contributes most to the anomaly). Tables larger than memory are read in batches. The
+    more normal), `level` (the smallest mass whose set contains the row, rounded up to six digits; 1 is far out),
+    `p_value`, for rows outside `top_feature` (the column that contributes most to the anomaly), and `note` (missing,
+    imputed or unseen values). Tables larger than memory are read in batches. The
     summary shows the most unusual rows, the columns that explain the rows outside, the share outside, the expected
     share, and the verdict of a drift test with a false-alarm rate of about 1 %. If there is drift, the summary shows
     since when, by the column `--time` or by the order of the rows. Use new rows, because training rows lie further
@@ -68,7 +70,7 @@ def score_command(
 
         fitted = options.load_fitted(model, jobs)
         reading = options.reading_options(read, query, fitted)
-        reader = options.open_tables(fitted, tables, options=reading, where=where, keep=keep, time=time)
+        reader = options.open_tables(fitted, tables, options=reading, where=where, keep=keep, time=time, strata=strata)
         options.check_output(out, model, *(file.path for file in reader.files))
         grouped = reader.strata is not None
         survey = TableScan(fitted, mass or fitted.sets.mass, n_unusual=5, grouped=grouped, tables=reader.labels)

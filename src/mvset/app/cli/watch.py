@@ -49,6 +49,7 @@ def watch_command(
     mass: options.OtherMass = None,
     time: options.Time = None,
     keep: options.Keep = None,
+    strata: options.Strata = None,
     only_outside: options.OnlyOutside = False,
     fail_on_drift: options.FailOnDrift = False,
     jobs: options.Jobs = -1,
@@ -84,12 +85,12 @@ def watch_command(
         fingerprint = hashlib.sha256(fitted.sets.calibration.counted_scores.values.tobytes()).hexdigest()
         mass, reading = mass or fitted.sets.mass, options.reading_options(read, query, fitted)
         command = None if on_alarm is None else AlarmCommand(on_alarm)
-        open_table = partial(options.open_tables, fitted, options=reading, where=where, keep=keep, time=time)
+        opened = partial(options.open_tables, fitted, options=reading, where=where, keep=keep, time=time, strata=strata)
         out_dir.mkdir(parents=True, exist_ok=True)
         with closing(WatchState(out_dir / STATE, f"{fingerprint} {mass!r}")) as state:
             _note_comparison(state, reserved=fitted.sets.guarantee.reserves_rows)
             arrivals, output = Arrivals(folder, settle), Output(out_dir, out_format, only_outside)
-            watcher = Watcher(fitted, mass, open_table, state, arrivals, output, command, interrupts.seen)
+            watcher = Watcher(fitted, mass, opened, state, arrivals, output, command, interrupts.seen)
             n_alarms = 0
             for event in watcher.run(once=once):
                 if isinstance(event, str):

@@ -256,10 +256,8 @@ def row_times(kept: pa.RecordBatch, name: str) -> Times:
         if pa.types.is_temporal(column.type):
             column = pc.cast(column, pa.int64())
         times = np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise TableError(
-            f"--time: column {name!r} holds neither numbers nor dates like 2026-01-31 23:59:59 ({error})."
-        ) from None
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise TableError(f"--time: column {name!r} has neither numbers nor dates like 2026-01-31 23:59:59.") from None
     if not np.isfinite(times).all():
         raise TableError(f"--time: column {name!r} has missing or infinite values: it must say something of every row.")
     return Times(times, kind)

@@ -90,7 +90,7 @@ class Watcher:
     stopping: Callable[[], bool]  # whether a signal has come, which a library may have made an error of the table
 
     def __post_init__(self) -> None:
-        self._grouped = getattr(self.model.estimator, "strata_column_", None) is not None
+        self._grouped = self.model.sets.strata is not None
         self._drift = DriftAlarm(self.model.sets, self.mass, grouped=self._grouped)
         if self.state.drift is not None:
             self._drift.restore(self.state.drift)
