@@ -79,7 +79,7 @@ def plot(rows: Rows) -> figures.Figure:
     """Draw the distance against the dimension, and below it the standard error of one distance."""
     figure, (upper, lower) = figures.new_figure(7.4, 5.6, n_rows=2, height_ratios=(2.4, 1), sharex=True)
     dimensions = distinct(rows, "d")
-    labels = {"plug-in": (len(dimensions) // 3, (8, -12)), "ours": (-1, (24, 5)), "shipped": (-1, (24, -5))}
+    labels = {"plug-in": (len(dimensions) // 3, (8, -12)), "ours": (-1, (24, -9)), "shipped": (-1, (24, 7))}
     title = figures.method_curves(upper, rows, "d", METHODS, labels)
     upper.axvspan(8.5, dimensions[-1] + 1, color=palette.FAINT, alpha=0.12, linewidth=0)
     figures.label(upper, "beyond the paper", (8.7, 0.03), palette.FAINT, (1, 0))
