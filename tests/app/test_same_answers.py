@@ -223,3 +223,14 @@ def test_strata_of_a_model_that_was_fitted_in_python_are_named(mvset, tmp_path):
     assert mvset("watch", tmp_path / "m", incoming, *options).exit_code == 0
     found = pa.parquet.read_table(watched / "t.parquet.parquet")["level"].to_numpy()
     np.testing.assert_array_equal(found, levels)
+
+
+def test_strata_that_a_model_does_not_have_are_refused(mvset, tmp_path):
+    model = MODELS["numbers"]()
+    library.save(model, tmp_path / "m")
+    table(site=SITE).to_parquet(tmp_path / "t.parquet")
+    done = mvset("score", tmp_path / "m", tmp_path / "t.parquet", "--strata", "site")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr == "--strata was given, but the model was fitted without strata. Leave it out.\n"
+    with pytest.raises(ValueError, match=r"^strata was given, but the model was fitted without strata\."):
+        BatchScorer(model, strata="site")

@@ -135,7 +135,7 @@ class FittedSets(ArrayValue):
         """
         if not grouped:
             return self.calibration.drift_counter(self._mass(mass), false_alarm_rate)
-        return self.calibration.drift_counter(self._mass(mass), false_alarm_rate, 1.0 - self._checked_strata().levels)
+        return self.calibration.drift_counter(self._mass(mass), false_alarm_rate, 1.0 - self.checked_strata().levels)
 
     def drift_scores(self, scores: Array, strata: Any = None) -> Array:
         """What a drift counter counts: the scores, or one minus the levels of rows in groups."""
@@ -155,15 +155,15 @@ class FittedSets(ArrayValue):
         """Calibrations, and the rows that each one judges; that of the whole for groups not seen."""
         if strata is None:
             return [(self.calibration, np.arange(n_rows))]
-        groups = self._checked_strata()
+        groups = self.checked_strata()
         codes = groups.codes(strata, n_rows)
         everything = [*groups.calibrations, self.calibration]
         return [(everything[code], np.flatnonzero(codes == code)) for code in np.unique(codes)]
 
-    def _checked_strata(self) -> StratumCalibrations:
+    def checked_strata(self) -> StratumCalibrations:
+        """The calibrations of the strata; refuse to answer if the model was fitted without them."""
         if self.strata is None:
-            message = Message("{strata} was given, but the model was fitted without strata: use {strata:...}.")
-            raise ValueError(message)
+            raise ValueError(Message("{strata} was given, but the model was fitted without strata.", "Leave it out."))
         return self.strata
 
     def _mass(self, mass: float | None) -> float:
@@ -176,7 +176,7 @@ def _without_points(sample: VolumeSample) -> VolumeSample:
 
 @dataclass(frozen=True)
 class HostAnswers:
-    """The answers of fitted sets about rows of numbers; those about an array on a device have the same methods."""
+    """The answers of fitted sets about rows of numbers. `ArrayAnswers` has the same methods for rows on a device."""
 
     sets: FittedSets
     X: Any  # validated

@@ -113,7 +113,7 @@ def reserved_rows(
         mode=guarantee.mode,
         confident=f" at {guarantee.confidence:.4g} confidence" if guarantee.mode == "pac" else "",
         reserved=counted(n_reserved, "row"),
-        needed=next(n for n in count(n_reserved) if _suffice(n, guarantee, mass)),
+        needed=next(n for n in count(max(1, int((n_reserved - 1) / RESERVED_SHARE))) if _suffice(n, guarantee, mass)),
     )
     raise TooFewRowsError(message)
 

@@ -119,8 +119,8 @@ class DriftMonitor:
             "parts must have the right types": typed and isinstance(self._rng, np.random.RandomState),
             "the model must score rows": hasattr(self.model, "score_samples"),
         }
-        for rule in (rule for rule, holds in rules.items() if not holds):
-            raise ValueError(f"DriftMonitor: {rule}.")
+        if broken := [rule for rule, holds in rules.items() if not holds]:
+            raise ValueError(f"DriftMonitor: {broken[0]}.")
         checked_share(self.false_alarm_rate, "false_alarm_rate")
 
     def update(self, X: Any) -> bool:

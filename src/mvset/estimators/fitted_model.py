@@ -110,10 +110,12 @@ class FittedModel:
 
     def strata_column(self, named: str | None = None) -> str | None:
         """Return the column of the strata, if the model has any: the column that is named, or the column of the fit."""
-        column = named or getattr(self.estimator, "strata_column_", None)
+        if named is not None:
+            self.sets.checked_strata()
+        column: str | None = named or getattr(self.estimator, "strata_column_", None)
         if self.sets.strata is not None and column is None:
             raise ValueError(Message("The model has an offset for each stratum: name their column with {strata}."))
-        return None if self.sets.strata is None else column
+        return column
 
     def columns(self, strata: str | None = None) -> TableColumns:
         """Return the columns that the model takes from a table; `strata` names the column of the strata."""

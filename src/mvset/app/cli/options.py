@@ -67,7 +67,7 @@ Keep = Annotated[list[str] | None, text("NAMES", "Columns to copy to the results
 Time = Annotated[
     str | None, text("COLUMN", "Column with the time of each row, e.g. recorded_at. By default, rows are in order.")
 ]
-Strata = Annotated[str | None, text("COLUMN", "Column of the strata, e.g. site, if not as in the fit.")]
+Strata = Annotated[str | None, text("COLUMN", "Column with the strata, e.g. site. By default, as in the fit.")]
 OnlyOutside = Annotated[bool, flag("--only-outside", "Write only the rows outside the set.")]
 FailOnDrift = Annotated[bool, flag("--fail-on-drift", "Exit with code 3 if there is drift.")]
 Exclude = Annotated[list[str] | None, text("NAMES", "Columns to leave out, e.g. id,time.")]

@@ -44,11 +44,11 @@ def score_command(
     The results have one line per row: `row` (its number in the file, counted from 0), `inside`, `score` (higher is
     more normal), `level` (the smallest mass whose set contains the row, rounded up to six digits; 1 is far out),
     `p_value`, for rows outside `top_feature` (the column that contributes most to the anomaly), and `note` (missing,
-    imputed or unseen values). Tables larger than memory are read in batches. The
-    summary shows the most unusual rows, the columns that explain the rows outside, the share outside, the expected
-    share, and the verdict of a drift test with a false-alarm rate of about 1 %. If there is drift, the summary shows
-    since when, by the column `--time` or by the order of the rows. Use new rows, because training rows lie further
-    inside and show nothing about drift. `mvset watch` scores files as they arrive.
+    imputed or unseen values). Tables larger than memory are read in batches. The summary shows the most unusual rows,
+    the columns that explain the rows outside, the share outside, the expected share, and the verdict of a drift test
+    with a false-alarm rate of about 1 %. If there is drift, the summary shows since when, by the column `--time` or
+    by the order of the rows. Use new rows, because training rows lie further inside and show nothing about drift.
+    `mvset watch` scores files as they arrive.
 
     For example:
 

@@ -49,7 +49,7 @@ def text_summary(model: FittedModel) -> dict[str, str]:
         weight = counted(interval.effective_rows, "independent one")
         facts["realised"] += f"; {interval.n_rows} rows count for {weight}"
     if sets.strata is not None:
-        labels, column = sets.strata.labels, getattr(estimator, "strata_column_", None) or "group"
+        labels, column = sets.strata.labels, getattr(estimator, "strata_column_", None) or "stratum"
         more = f" and {len(labels) - 5} more" if len(labels) > 5 else ""
         facts["offsets"] = f"one per {column}: {', '.join(labels[:5])}{more}"
     if model.before is not None:
