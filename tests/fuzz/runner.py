@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-TARGETS = ("model_files", "tables", "arrays")
+TARGETS = ("model_files", "tables", "arrays", "dialects", "dialect_pairs")
 _START_SECONDS = 300.0  # for imports, on a busy machine
 
 

@@ -212,11 +212,16 @@ def test_tables_that_cannot_be_fitted_are_refused(refused, folder, rows, said):
 
 
 def test_a_column_without_a_name_is_refused(refused, mvset, folder):
-    write_csv("frame.csv", ",flow", enumerate(np.random.default_rng(0).normal(size=150)))
+    write_csv("frame.csv", ",flow", np.random.default_rng(0).normal(size=(150, 2)))
     assert refused("fit", "frame.csv", "--out", "m") == (
         "frame.csv has a column without a name. Name it, or exclude it: --exclude ''."
     )
     assert mvset("fit", "frame.csv", "--exclude", "", "--out", "m").exit_code == 0
+
+
+def test_the_index_of_a_data_frame_is_left_out(mvset, folder):
+    write_csv("frame.csv", ",flow", enumerate(np.random.default_rng(0).normal(size=150)))
+    assert "left out of the fit: the column without a name." in mvset("fit", "frame.csv", "--out", "m").stderr
 
 
 @pytest.mark.parametrize(

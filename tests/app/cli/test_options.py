@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -35,17 +36,28 @@ def test_how_tables_are_read():
     assert reading_options(None, None) == ReadingOptions()
     read = ["format=csv", "separator=tab", "header=no", "encoding=latin-1", "na=ERR", "na=", "skip-rows=3", "comment=="]
     assert reading_options([*read, "sheet=A = B"], "SELECT 1") == ReadingOptions(
-        "csv", "\t", False, "latin-1", ("ERR", ""), 3, "=", "A = B", "SELECT 1"
+        "csv",
+        "\t",
+        False,
+        "latin-1",
+        missing=("ERR", ""),
+        skip_rows=3,
+        comment="=",
+        sheet="A = B",
+        query="SELECT 1",
     )
+    assert reading_options(["decimal=,", "date-format=%d.%m.%y"], None).decimal == ","
     assert reading_options(["header=yes", "separator=;"], None) == ReadingOptions(separator=";", header=True)
 
 
 def test_what_is_left_open_is_as_in_the_fit():
     like = {"numbers": {"missing": ["ERR"]}}
-    model = SimpleNamespace(estimator=SimpleNamespace(reading_={"encoding": "latin-1", "dialect": like}))
-    assert reading_options([], None, model) == ReadingOptions(encoding="latin-1", missing=("ERR",), like=like)
-    found = reading_options(["na=-", "encoding=utf-8"], None, model)
-    assert found == ReadingOptions(encoding="utf-8", missing=("-",), like=like)
+    reading = {"date_format": "day-first", "dialect": like}
+    model = SimpleNamespace(estimator=SimpleNamespace(reading_=reading), feature_names=["x"])
+    expected = ReadingOptions(date_format="day-first", missing=("ERR",), like=like, columns=("x",))
+    assert reading_options([], None, model) == expected
+    found = reading_options(["na=-", "date-format=month-first"], None, model)
+    assert found == replace(expected, date_format="month-first", missing=("-",))
 
 
 @pytest.mark.parametrize(

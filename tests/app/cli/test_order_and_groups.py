@@ -88,7 +88,11 @@ def test_the_time_is_no_feature_unless_named(mvset, columns, used):
 @pytest.mark.parametrize(
     ("option", "table", "said"),
     [
-        (("--time", "site"), plant(50), "--time: column 'site' has neither numbers nor dates like 2026-01-31 23:59:"),
+        (
+            ("--time", "site"),
+            plant(50),
+            "--time: column 'site': 'north' is neither a number nor a date like 2026",
+        ),
         (("--time", "when"), plant(50), "--time: t.csv has no column 'when'. It has 'day', 'machine', 'site', 'flow'"),
         (("--group", "batch"), plant(50), "--group: t.csv has no column 'batch'."),
         (("--strata", "batch"), plant(50), "--strata: t.csv has no column 'batch'."),
@@ -209,7 +213,7 @@ def test_a_row_without_a_site_has_no_answer(mvset, by_site, missing):
     write(table.set_column(2, "site", pa.array([missing, *table["site"].to_pylist()[1:]])), "new.parquet")
     done = mvset("score", "m", "new.parquet", "--out", "s.parquet")
     assert (done.exit_code, done.stderr) == (0, "")
-    assert "rows      99, 1 without an answer for missing values" in done.stdout
+    assert "rows      100 in the file, 1 without an answer for missing values (site)" in done.stdout
     written = pa.parquet.read_table("s.parquet")
     assert written["note"].to_pylist() == ["missing: site", *[None] * 99]
     assert written["level"].is_null().to_pylist() == [True, *[False] * 99]

@@ -74,7 +74,7 @@ def test_batches_make_no_difference(mvset, folder, monkeypatch):
     mvset(*SCORE, "--out", "whole.csv", "--keep", "id")
     expected = mvset(*SCORE, "--json").stdout
     monkeypatch.setattr("mvset.app.tables.formats._BATCH", 7)
-    monkeypatch.setattr("mvset.app.tables.formats._BLOCK", 300)
+    monkeypatch.setattr("mvset.app.tables.opening._BLOCK", 300)
     for name in ("today.csv", "t.parquet"):
         assert mvset("score", "model.mvset", name, "--json").stdout == expected
         mvset("score", "model.mvset", name, "--out", "parts.csv", "--keep", "id")
@@ -95,7 +95,7 @@ def test_the_summary_ends_with_the_verdict(mvset, folder):
     assert lines[9].split() == ["top_feature", "rows", "direction", "median", "normal", "range"]
     assert {line.split()[0] for line in lines[10:12]} == {"flow", "pressure"}
     assert lines[13:] == [
-        "rows      200",
+        "rows      200 in the file, all with an answer",
         f"outside   {report.share_outside:.2%} ({low:.2%} to {high:.2%} with 99% confidence)",
         f"expected  {report.expected_share:.2%} ({least:.2%} to {most:.2%} with 99% confidence)",
         f"verdict   {report}",
@@ -166,7 +166,7 @@ def test_no_drift_has_no_onset(mvset, folder):
     ("name", "said"),
     [
         ("when", "today.csv has no column 'when'; it has 'id', 'flow', 'pressure'. Correct --time."),
-        ("word", "--time: column 'word' has neither numbers nor dates like 2026-01-31 23:59:59"),
+        ("word", "--time: column 'word': 'soon' is neither a number nor a date like 2026-01-31 23:59:59"),
     ],
 )
 def test_a_column_that_is_no_time_is_refused(refused, folder, name, said):
@@ -220,7 +220,7 @@ def test_rows_with_missing_values_keep_the_numbers_of_the_others(mvset, folder):
     table[1]["flow"], table[4]["pressure"] = float("nan"), None
     pa.parquet.write_table(pa.Table.from_pylist(table), "holes.parquet")
     done = mvset("score", "model.mvset", "holes.parquet", "--out", "s.parquet", "--keep", "id")
-    assert "rows      4, 2 without an answer for missing values" in done.stdout
+    assert "rows      6 in the file, 2 without an answer for missing values (" in done.stdout
     written = pa.parquet.read_table("s.parquet")
     assert written["row"].to_pylist() == [0, 1, 2, 3, 4, 5]
     assert written["id"].to_pylist() == ["000", "001", "002", "003", "004", "005"]
@@ -327,7 +327,7 @@ def test_a_mass_that_cannot_be_guaranteed_is_refused(mvset, refused, folder):
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".feather", ".ndjson"])
 def test_text_after_many_rows_leaves_no_results_and_the_old_ones(refused, folder, monkeypatch, suffix):
-    monkeypatch.setattr("mvset.app.tables.formats._BLOCK", 300)
+    monkeypatch.setattr("mvset.app.tables.opening._BLOCK", 300)
     Path("t.csv").write_text("flow,pressure\n" + "40,4\n" * 500 + "40,oops\n" + "40,4\n" * 500)
     Path(f"s{suffix}").write_text("old")
     assert refused("score", "model.mvset", "t.csv", "--out", f"s{suffix}") == (

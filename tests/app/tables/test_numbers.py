@@ -61,7 +61,6 @@ def test_a_cell_has_a_value_if_it_is_a_number(cell, style):
         ("5.", PLAIN, 5.0),
         ("1e3", PLAIN, 1000.0),
         ("1,5E-3", NumberStyle(","), 0.0015),
-        ("50 %", PLAIN, 50.0),
         ("1.234.567,5", NumberStyle(",", "."), 1234567.5),
         ("1234,5", NumberStyle(",", "."), 1234.5),
         ("-Infinity", PLAIN, -math.inf),
@@ -115,3 +114,31 @@ def test_what_is_no_number_is_named(cell, style):
 )
 def test_the_kind_of_a_column(cells, kind):
     assert kind_of(pa.array(cells, pa.string()), PLAIN) == kind
+
+
+def test_percent_signs_stand_at_all_values_or_at_none():
+    assert as_numbers(pa.array(["50 %", "5%", None, "NA"]), PLAIN, percent=True).to_pylist() == [50.0, 5.0, None, None]
+    for percent, wrong in ((True, 1), (False, 0)):
+        with pytest.raises(NotANumber) as caught:
+            as_numbers(pa.array(["5%", "0.05"]), PLAIN, percent=percent)
+        assert caught.value.index == wrong
+
+
+def test_integers_that_float64_would_round_are_refused():
+    assert as_numbers(pa.array(["9007199254740992", "1e300", "100000000000000000000"]), PLAIN).to_pylist()[0] == 2.0**53
+    with pytest.raises(NotANumber) as caught:
+        as_numbers(pa.array(["1", "-9007199254740993"]), PLAIN)
+    assert caught.value.index == 1
+
+
+def test_a_number_that_stands_for_a_missing_value_may_be_written_in_any_way():
+    style = NumberStyle(missing=("-999",))
+    assert as_numbers(pa.array(["-999", "-999.0", "-9.99e2", "999"]), style).to_pylist() == [None, None, None, 999.0]
+    assert [style.is_missing(cell) for cell in ("-999.00", "-99", "x")] == [True, False, False]
+
+
+def test_where_no_cell_has_shown_the_decimal_mark_thousands_are_in_doubt():
+    style = NumberStyle(certain=False)
+    assert as_numbers(pa.array(["1", "0.5", "12.34", "1234.567"]), style).to_pylist() == [1.0, 0.5, 12.34, 1234.567]
+    with pytest.raises(NotANumber, match="decimal"):
+        as_numbers(pa.array(["1", "1.234"]), style)

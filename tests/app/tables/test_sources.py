@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from mvset.app.tables.csv_file import CsvFile
 from mvset.app.tables.errors import TableError
-from mvset.app.tables.formats import CsvFile, FeatherFile, NdjsonFile, ParquetFile
+from mvset.app.tables.formats import FeatherFile, NdjsonFile, ParquetFile
 from mvset.app.tables.sources import table_files
 
 

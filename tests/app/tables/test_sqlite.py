@@ -33,7 +33,10 @@ def rows(path, query):
 
 def test_values_arrive_right(plant):
     query = "SELECT 9223372036854775807 AS a, 0.1 AS b, NULL AS c, 'x, \"y\"' AS d, x'00ff' AS e, 1e300 AS f, 2.0 AS g"
-    assert rows(plant, query) == [list("abcdefg"), ["9223372036854775807", "0.1", "", 'x, "y"', "00ff", "1e+300", "2"]]
+    assert rows(plant, query) == [
+        list("abcdefg"),
+        ["9223372036854775807", "0.1", "", 'x, "y"', "0x00ff", "1e+300", "2"],
+    ]
 
 
 @pytest.mark.parametrize(

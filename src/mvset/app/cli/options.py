@@ -85,9 +85,11 @@ Read = Annotated[
     text(
         "KEY=VALUE",
         f"How to read tables if the guess is wrong; may be repeated. format: {', '.join(FORMAT_NAMES)}. separator: a "
-        "character, tab, or space for any white space. header: yes or no. encoding: such as latin-1. na: a value that "
-        "stands for a missing one. skip-rows: number of lines above the table. comment: the mark before comments. "
-        "sheet: name of a sheet. E.g. --read separator=tab --read na=ERR.",
+        "character, tab, or space for any white space. header: yes or no. names: a file with the names of the "
+        "columns, one per line, if there is no header. decimal: the decimal mark, . or ,. date-format: day-first, "
+        "month-first, or a pattern such as %d.%m.%y. encoding: such as latin-1. na: a value that stands for a missing "
+        "one. skip-rows: number of lines above the table. comment: the mark before comments. sheet: name of a sheet. "
+        "E.g. --read separator=tab --read na=ERR.",
         rich_help_panel=READING,
     ),
 ]
@@ -102,6 +104,12 @@ _KEYS: dict[str, tuple[Callable[[str], Any], str]] = {
     "format": (lambda value: value if value in FORMAT_NAMES else None, f"one of {', '.join(FORMAT_NAMES)}"),
     "separator": (lambda value: value if len(value) == 1 else _SEPARATORS.get(value), "one character, or tab or space"),
     "header": ({"yes": True, "no": False}.get, "yes or no"),
+    "names": (lambda value: _lines(Path(value)), "a file with names, one per line"),
+    "decimal": (lambda value: value if value in (".", ",") else None, ". or ,"),
+    "date-format": (
+        lambda value: value if value in ("day-first", "month-first") or "%" in value else None,
+        "day-first, month-first, or a pattern such as %d.%m.%y",
+    ),
     "encoding": (lambda value: value or None, "a name"),
     "na": (str, ""),
     "skip-rows": (lambda value: int(value) if value.isdecimal() else None, "a number of lines"),
@@ -110,10 +118,17 @@ _KEYS: dict[str, tuple[Callable[[str], Any], str]] = {
 }
 
 
+def _lines(path: Path) -> tuple[str, ...] | None:
+    """The lines of a file that are not empty; None if there are none."""
+    return tuple(line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()) or None
+
+
 def reading_options(read: Sequence[str] | None, query: str | None, model: Any = None) -> ReadingOptions:
     """Return the values of --read and --query; what they leave open is as in the table that the model was fitted to."""
     remembered = getattr(model and model.estimator, "reading_", None) or {}
-    like, given, missing = remembered.get("dialect"), {"encoding": remembered.get("encoding")}, []
+    like, missing = remembered.get("dialect"), []
+    columns = tuple(getattr(model, "feature_names", ()))
+    given: dict[str, Any] = {"date_format": remembered.get("date_format"), "columns": columns}
     for item in read or ():
         key, equals, value = item.partition("=")
         if key not in _KEYS or not equals:
@@ -125,8 +140,8 @@ def reading_options(read: Sequence[str] | None, query: str | None, model: Any = 
             missing.append(value)
         else:
             given[key.replace("-", "_")] = converted
-    if like and not missing:
-        missing = like["numbers"]["missing"]
+    if not missing:
+        missing = remembered.get("missing", like["numbers"]["missing"] if like else ())
     return ReadingOptions(**given, missing=tuple(missing), query=query, like=like)
 
 
@@ -157,12 +172,18 @@ def open_tables(
     time: str | None = None,
     strata: str | None = None,
 ) -> Any:
-    """Open a reader of the model's columns in the tables, of the columns to keep, and of the time of the rows."""
+    """Open a reader of the model's columns in the tables, of the columns to keep, and of the time of the rows.
+
+    By default, the time of the rows is in the column that the model was fitted with.
+    """
     from mvset.app.tables.columns import split_names
     from mvset.app.tables.reading import TableReader
     from mvset.app.tables.sources import table_files
 
     files = table_files(tables, options)
+    _note_reading(files)
+    if time is None:
+        time = _remembered_time(model, files)
     strata = model.strata_column(strata)
     kept = [*(name for name in (strata, time) if name), *split_names(keep or (), files[0].schema.names)]
     reader = TableReader(
@@ -172,12 +193,27 @@ def open_tables(
         "impute" if model.imputes else "note",
         strata,
         where,
-        time,
+        time or None,
         model.category_values,
     )
     if reader.reordered:
         print_note("the columns are in a different order than in the fit; they are matched by name.")
     return reader
+
+
+def _remembered_time(model: Any, files: Sequence[Any]) -> str | None:
+    """Return the column of times in the fit, if the tables have it."""
+    name = (getattr(model.estimator, "reading_", None) or {}).get("time")
+    missing = [file.label for file in files if name not in file.schema.names]
+    if name and missing:
+        print_note(f"{missing[0]} has no column {name!r}, so rows are taken in their order. Name another with --time.")
+    return None if missing else name
+
+
+def note_times(reader: Any) -> None:
+    """Print what is odd about the times of the rows that were read."""
+    for note in reader.time_notes():
+        print_note(note)
 
 
 def fit_files(files: Sequence[Any], estimator: Any, roles: Any, **options: Any) -> Any:
@@ -187,17 +223,20 @@ def fit_files(files: Sequence[Any], estimator: Any, roles: Any, **options: Any) 
 
     warnings.simplefilter("ignore", ConstantColumnWarning)  # fit_table warns by column name
     warnings.simplefilter("ignore", BandwidthEdgeWarning)  # the command has no option for the bandwidths
-    if said := files[0].dialect.said:
-        print_note(f"{files[0].label} is read as a table: {said}.")
+    _note_reading(files)
     with progress_bar(1.0) as bar:
         fitted = fit_table(files, estimator, roles, on_progress=bar.reach, **options)
-    if fitted.left_out:
-        names = ", ".join(fitted.left_out)
-        print_note(f"dates are left out of the fit: {names}. If rows are in time order, use --time.")
-    if fitted.too_many_values:
-        names = ", ".join(fitted.too_many_values)
-        print_note(f"text with too many values for a category is left out of the fit: {names}.")
+    for note in fitted.notes:
+        print_note(note)
     return fitted
+
+
+def _note_reading(files: Sequence[Any]) -> None:
+    """Print how tables are read, in one line for all that are read in the same way."""
+    said = {file.dialect.said: file for file in reversed(files)}
+    for how, file in said.items():
+        if how:
+            print_note(f"{file.label} is read as a table: {how}.")
 
 
 def check_output(out: Path | None, *inputs: Path) -> None:

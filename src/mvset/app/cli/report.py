@@ -97,6 +97,7 @@ def report_command(
         survey = report_scan(fitted, mass or fitted.sets.mass, grouped=grouped, tables=reader.labels)
         with progress_bar(1.0) as bar:
             score_table(reader, survey, on_progress=partial(bar.reach, "scoring", total=1.0))
+            options.note_times(reader)
             bar.describe("drawing")
             title = ", ".join(Path(name).name for name in tables)
             page = render_page(fitted, survey.result(), title=title, n_dropped=reader.n_dropped, rows=not no_rows)

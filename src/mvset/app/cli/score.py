@@ -85,6 +85,7 @@ def score_command(
                 on_progress=partial(bar.reach, "scoring", total=1.0),
             )
         result = survey.result()
+        options.note_times(reader)
         if as_json:
             print_json(_json_results(result, reader, out))
         else:
@@ -95,6 +96,7 @@ def score_command(
 
 def _json_results(result: "TableSummary", reader: "TableReader", out: Path | None) -> dict[str, Any]:
     return {
+        "rows_in_files": reader.counts["all"],
         "rows": reader.n_rows,
         "rows_dropped": reader.n_dropped,
         "mass": result.mass,
@@ -115,11 +117,10 @@ def _print_results(result: "TableSummary", reader: "TableReader", out: Path | No
     _print_columns(result)
     drift = result.drift
     confidence = 1 - drift.false_alarm_rate
-    dropped = f", {reader.n_dropped} without an answer for missing values" if reader.n_dropped else ""
     typer.echo()
     print_pairs(
         {
-            "rows": f"{drift.n_rows}{dropped}",
+            "rows": reader.rows_in_words(),
             "outside": _with_interval(drift.share_outside, drift.share_interval, confidence),
             "expected": _with_interval(drift.expected_share, drift.expected_interval, confidence),
             **({"results": out} if out else {}),

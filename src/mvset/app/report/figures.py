@@ -138,7 +138,7 @@ def _fit_values(figure: go.Figure, values: Array, errors: Array) -> None:
 def time_figure(numbers: ReportNumbers) -> go.Figure:
     """Levels above, on a scale that spreads those near one; the running share outside below; the onset in both."""
     over_time, scale = numbers.over_time, LevelScale(numbers.model.sets.calibration.n_rows)
-    figure = _empty_figure({"row": "row", "number": "time", "date": "", "date UTC": "UTC"}[over_time.kind], "level")
+    figure = _empty_figure({"number": "time"}.get(over_time.kind, over_time.kind.removeprefix("date").strip()), "level")
     _add_levels(figure, numbers, scale)
     figure.add_scatter(
         x=over_time.shown(over_time.share_times),

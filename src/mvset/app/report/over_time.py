@@ -7,7 +7,7 @@ import numpy as np
 from scipy.stats import betabinom
 
 from mvset.app.summaries.scan import TableSummary
-from mvset.app.summaries.timeline import FILE_STEP, Kind, TimelineSummary
+from mvset.app.summaries.timeline import FILE_STEP, Kind, TimelineSummary, as_dates
 from mvset.estimators.fitted_model import FittedModel
 from mvset.plotting import palette
 from mvset.values import Array, Indices
@@ -76,7 +76,7 @@ class OverTime:
 
     def shown(self, times: Array) -> Any:
         """Times as charts take them."""
-        return times.round().astype("datetime64[us]") if self.kind.startswith("date") else times
+        return as_dates(times, self.kind) if self.kind.startswith("date") else times
 
 
 class LevelScale:

@@ -122,6 +122,11 @@ class TableScan:
         self._timeline = Timeline(mass)
         self._flagged = FlaggedSample(len(model.feature_names) + 4)
 
+    @property
+    def n_rows(self) -> int:
+        """Number of rows scored and added."""
+        return int(self._level_counts.sum())
+
     def score(self, X: Any, strata: Any = None, scores: Array | None = None) -> ScoredRows:
         """Score rows; an array must have the columns of the training rows, in the same order.
 

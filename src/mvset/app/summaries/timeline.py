@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from datetime import datetime
+from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from mvset.inference.onset import find_onset
 from mvset.inference.results import DriftResult
 from mvset.values import Array, Indices
 
-Kind = Literal["row", "number", "date", "date UTC"]
+Kind = str  # "row", "number", "date", or "date" and the zone in which it is shown, such as "date +01:00"
 
 MAX_BLOCKS = 4096
 _BLOCK = [("first_time", np.float64), ("last_time", np.float64), ("first_place", np.int64), ("last_place", np.int64)]
@@ -129,9 +130,10 @@ class Timeline:
         )
 
     def _take(self, new: NDArray[np.void], kind: Kind) -> None:
-        if len(self.blocks) and len(new) and self.kind != kind:
+        if not len(self.blocks) and len(new):
+            self.kind = kind
+        if len(new) and (self.kind == kind or all(each.startswith("date ") for each in (self.kind, kind))) is False:
             raise ValueError(f"--time: some rows have a {self.kind} for their time, others a {kind}.")
-        self.kind = kind if len(new) else self.kind
         self.blocks = self._grouped(np.concatenate([self.blocks, self._grouped(new)]))
         if len(self.blocks) > self._max_blocks:
             self._widen()
@@ -214,7 +216,20 @@ def shown_time(time: float, kind: Kind) -> str | float | None:
         return None
     if kind == "number":
         return time
-    text = str(np.datetime_as_string(np.datetime64(round(time), "us"), unit="ms")).replace("T", " ")
+    text = str(np.datetime_as_string(as_dates(np.array([time]), kind)[0], unit="ms")).replace("T", " ")
     for zeros in (".000", ":00"):
         text = text.removesuffix(zeros)
-    return text if kind == "date" else f"{text} UTC"
+    return " ".join([text, *kind.split()[1:]])
+
+
+def as_dates(times: Array, kind: Kind) -> NDArray[np.datetime64]:
+    """Dates, in the zone in which they are shown."""
+    dates: NDArray[np.datetime64] = times.round().astype("datetime64[us]")
+    zone = kind.removeprefix("date").strip()
+    if not zone or zone == "UTC":
+        return dates
+    if zone[0] in "+-":
+        hours, minutes = zone[1:].split(":")
+        return dates + np.timedelta64(int(zone[0] + "1") * (60 * int(hours) + int(minutes)), "m")
+    shown = [datetime.fromtimestamp(time / 1e6, ZoneInfo(zone)).replace(tzinfo=None) for time in times.tolist()]
+    return np.array(shown, dtype="datetime64[us]")

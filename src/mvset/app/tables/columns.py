@@ -1,5 +1,6 @@
 """Select the columns of a table by their roles; check them before a fit: errors, and warnings if they mislead."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -39,12 +40,13 @@ class ColumnRoles:
         roles = {"time": self.time, "group": self.group, "strata": self.strata}
         return {role: name for role, name in roles.items() if name is not None}
 
-    def fitted_columns(self, file: TableFile) -> list[str]:
-        """The columns of a table that the model is fitted to."""
+    def fitted_columns(self, file: TableFile, others: Sequence[str] = ()) -> list[str]:
+        """The columns of a table that the model is fitted to: those named, or all but dates and `others`."""
         for role, name in self.about_rows.items():
             existing_columns([name], file, f"--{role}")
         unfitted = set(self.about_rows.values()) - self._named(file, self.columns)
-        return selected_columns(file, self.columns, [*self.exclude, *unfitted, *self.dates(file)])
+        left_out = [*self.exclude, *unfitted, *self.dates(file), *others]
+        return selected_columns(file, self.columns, left_out)
 
     def category_columns(self, file: TableFile, names: Sequence[str]) -> list[str]:
         """Return the columns among `names` that contain categories: text columns, and columns named as categories."""
@@ -61,8 +63,24 @@ class ColumnRoles:
 
     def dates(self, file: TableFile) -> list[str]:
         """Columns of dates and times, unless they are named: a set has no use for them."""
+        return [field.name for field in self._unnamed(file) if pa.types.is_temporal(field.type)]
+
+    def identifiers(self, file: TableFile) -> list[str]:
+        """Columns of whole numbers that increase from row to row, unless they are named or there are no others."""
+        kinds = pa.types
+        numbers = [
+            field.name for field in self._unnamed(file) if kinds.is_integer(field.type) or kinds.is_floating(field.type)
+        ]
+        if self.columns or not numbers:
+            return []
+        rows = np.column_stack([column.to_numpy(zero_copy_only=False) for column in file.head(numbers).columns])
+        found = _selected(_increases(rows) & (rows == np.round(rows)).all(axis=0), numbers)
+        return found if len(found) < len(numbers) else []
+
+    def _unnamed(self, file: TableFile) -> list[pa.Field]:
+        """Columns that no option names; a column without a name is refused elsewhere."""
         named = self._named(file, [*self.columns, *self.categories, *self.exclude]) | set(self.about_rows.values())
-        return [field.name for field in file.schema if pa.types.is_temporal(field.type) and field.name not in named]
+        return [field for field in file.schema if field.name not in named]
 
     def _named(self, file: TableFile, options: Sequence[str]) -> set[str]:
         return set(split_names(options, file.schema.names))
@@ -83,7 +101,7 @@ def selected_columns(file: TableFile, columns: Sequence[str], exclude: Sequence[
     """Names of the columns to use: `columns`, or all columns of the file, without those in `exclude`."""
     names = file.schema.names
     wanted = existing_columns(columns, file, "--columns") or names
-    excluded = set(existing_columns(exclude, file, "--exclude"))
+    excluded = set(existing_columns([each for each in exclude if each], file, "--exclude")) | ({""} & set(exclude))
     selected = [name for name in wanted if name not in excluded]
     if not selected:
         raise TableError(f"All columns of {file.label} are excluded. It has {quoted(names)}.")
@@ -146,10 +164,28 @@ def check_columns(
         "dominated by a few extreme values, which alone determine the standard deviation. Changes of the other values "
         "will go undetected. Correct the extreme values.": _has_dominant_outliers(rows) & ~constant & numeric,
     }
+    _warn_about_sentinels(rows, names, numeric & ~constant)
     for said, mask in warnings.items():
         if found := _selected(mask, names):
             subject = f"Column {quoted(found)} is" if len(found) == 1 else f"Columns {quoted(found)} are"
             warn(f"{subject} {said} To exclude: {exclude_option(found)}.", MvsetWarning)
+
+
+def _warn_about_sentinels(rows: Array, names: Sequence[str], numeric: Flags) -> None:
+    """Warn about -999 and the like: one value, many times, as far from all others as these are from each other."""
+    for j in np.flatnonzero(numeric).tolist():
+        values, counts = np.unique(rows[np.isfinite(rows[:, j]), j], return_counts=True)
+        if len(values) < 3:
+            continue
+        for extreme, others in ((0, values[1:]), (-1, values[:-1])):
+            value, nearest = values[extreme], others[0 if extreme == 0 else -1]
+            apart = abs(value - nearest) > others[-1] - others[0]
+            if counts[extreme] > 2 and apart and re.fullmatch(r"-?9{2,}(\.9+|\.0)?|-32768.0|65535.0", str(value)):
+                warn(
+                    f"{value:g} occurs {counts[extreme]} times in {names[j]!r}, far from all other values. If it "
+                    f"stands for a missing value: --read na={value:g}.",
+                    MvsetWarning,
+                )
 
 
 def _selected(mask: Flags, names: Sequence[str]) -> list[str]:

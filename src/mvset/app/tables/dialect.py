@@ -1,22 +1,22 @@
-"""Guess how a text table is written: separator, header or none, decimal mark, comments, lines that are no rows."""
+"""Guess how a text table is written: separator, header or none, decimal mark, lines that are no rows."""
 
 import csv
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Self
 
-from mvset.app.tables.numbers import PLAIN, NumberStyle, is_number
+from mvset.app.tables.errors import TableError
+from mvset.app.tables.header import COMMENT_MARKS, Cells, TopRows
+from mvset.app.tables.marks import is_some_number, number_style
+from mvset.app.tables.numbers import PLAIN, NumberStyle
 from mvset.app.tables.options import ReadingOptions
 
 ANY_SPACE = " "  # stands for any white space
-_SEPARATORS = (";", "\t", "|", ",", ANY_SPACE)
+_SEPARATORS = (",", ";", "\t", "|", ANY_SPACE)
 _NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "|", ANY_SPACE: "white space"}
 _SAMPLED = 2000  # lines
-_TYPICAL = 50  # rows that show which columns are numeric
-_MAX_UNITS = 2  # rows below the header: units, and types
-
-Cells = list[str]
+_DATED = re.compile(r"\d+[-/:]\d")  # a date or a time begins like this
 
 
 @dataclass(frozen=True)
@@ -25,63 +25,58 @@ class Dialect:
 
     separator: str = ","
     header: bool = True
-    skip: int = 0  # lines above the header, or above the first row
+    above: int = 0  # lines above the header, or above the first row if there is none
     units: int = 0  # rows below the header that are no data
-    comment: str = ""
+    first: int = 0  # line of the first row
+    comment: str = ""  # mark before lines that are no rows
     numbers: NumberStyle = PLAIN
+    percents: tuple[str, ...] = ()  # columns whose values have percent signs
+    encoding: str = "utf-8"
     names: tuple[str, ...] = ()
+    numeric: tuple[int, ...] = ()  # columns that are numbers in most rows
 
     @property
     def said(self) -> str:
         """What is unusual about it, for the note to the user; empty if nothing is."""
         unusual = {
-            f"separated by {_NAMES.get(self.separator, self.separator)}": self.separator != ",",
+            f"encoding {self.encoding}": self.encoding != "utf-8",
+            f"separated by {_NAMES.get(self.separator, self.separator)}": self.separator != "," and len(self.names) > 1,
             f"no header, so that columns are called {', '.join(self.names[:2])}, …": not self.header,
-            f"{self.skip} line{'s' * (self.skip > 1)} above the table skipped": self.skip > 0,
-            f"{self.units} row{'s' * (self.units > 1)} below the header skipped": self.units > 0,
-            f"comments after {self.comment}": bool(self.comment),
+            f"{self.above} line{'s' * (self.above > 1)} above the table skipped": self.above > 0,
+            f"{self.units} row{'s' * (self.units > 1)} of units below the header skipped": self.units > 0,
+            f"lines that begin with {self.comment} skipped": bool(self.comment),
             "decimal commas": self.numbers.decimal == ",",
             f"{self.numbers.thousands!r} between thousands": bool(self.numbers.thousands),
         }
         return ", ".join(text for text, is_so in unusual.items() if is_so)
 
     def as_json(self) -> dict[str, Any]:
-        """What a model remembers of it, to read later tables in the same way: all but the names."""
-        return {name: value for name, value in asdict(self).items() if name != "names"}
+        """What a model remembers of it, to read later tables in the same way: names only if the table has none."""
+        return asdict(self) | {"names": () if self.header else self.names}
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Self:
         """The dialect that a model remembers."""
-        return cls(**{**stored, "numbers": NumberStyle(**stored["numbers"])})
+        known = {each.name for each in fields(cls)}
+        return cls(
+            **{key: value for key, value in stored.items() if key in known}
+            | {"numbers": NumberStyle(**stored["numbers"])}
+        )
 
 
-def comment_mark(lines: Sequence[str]) -> str:
-    """The mark of comment lines: # before any of the first lines, or % before the first."""
-    starts = [line.lstrip()[:1] for line in lines[:_TYPICAL]]
-    return "#" if "#" in starts else "%" if starts[:1] == ["%"] else ""
-
-
-def guess(text: str, given: ReadingOptions, comment: str, last_comment: str, like: Dialect | None = None) -> Dialect:
-    """The dialect of a table from its beginning, without its comments.
-
-    `last_comment` is the last line above the table that was one: it may hold the names of the columns. `like` is the
-    dialect of an earlier table, which is taken over where the separator is the same.
-    """
+def guess(text: str, given: ReadingOptions, label: str = "the table") -> Dialect:
+    """The dialect of a table from its beginning, as far as the user does not give it."""
     lines = re.split(r"\r\n|\r|\n", text)[:_SAMPLED]
     skip = given.skip_rows or 0
-    lines = lines[skip:]
-    excel = re.fullmatch(r"sep=(.)", lines[0].strip() if lines else "")
-    if excel:  # Excel's way to name the separator
-        lines, skip = lines[1:], skip + 1
+    excel = re.fullmatch(r"sep=(.)", "".join(lines[skip : skip + 1]).strip(" "))
+    skip += excel is not None  # Excel's way to name the separator
     named = given.separator or (excel[1] if excel else None)
-    candidates = [_Candidate.of(lines, each, given) for each in ([named] if named else _SEPARATORS)]
+    candidates = [_Candidate.of(lines[skip:], each, given) for each in ([named] if named else _SEPARATORS)]
     best = max((each for each in candidates if each is not None), key=lambda each: each.points, default=None)
     if best is None:
-        return Dialect(named or ",", comment=comment)
-    if like is not None and like.separator == best.separator and not (given.separator or given.skip_rows):
-        best = replace(best, numbers=replace(like.numbers, missing=best.numbers.missing))
-        given = replace(given, header=like.header if given.header is None else given.header)
-    return best.dialect(given, skip, comment, last_comment)
+        return Dialect(named or ",")
+    found = best.dialect(given, label)
+    return replace(found, above=found.above + skip, first=found.first + skip)
 
 
 @dataclass(frozen=True)
@@ -89,117 +84,121 @@ class _Candidate:
     """The rows of a text, cut at one separator."""
 
     separator: str
-    numbers: NumberStyle
     rows: list[Cells]
-    lines: list[int]  # in which each row begins
+    lines: list[tuple[int, int]]  # in which each row begins, and the next line after it
     width: int  # columns of most rows
     points: float  # how much the rows are like a table
 
     @classmethod
     def of(cls, lines: Sequence[str], separator: str, given: ReadingOptions) -> "_Candidate | None":
-        rows, starts = _cut(lines, separator)
+        rows, places = _cut(lines, separator, given.comment)
         if not rows:
             return None
-        widths = [len(row) for row in rows]
-        last = widths[-200:]  # data, whatever stands above
+        last = [len(row) for row in rows if not row[0].startswith(COMMENT_MARKS)][-200:] or [len(rows[-1])]  # data
         width = max(set(last), key=last.count)
         same = [row for row in rows if len(row) == width]
-        whole = [cell for row in same for cell in row]
-        if separator == "," and width == 2 and len(rows[0]) == 1 and all(cell.isdigit() for cell in whole):
+        if separator == "," and (width, len(rows[0])) == (2, 1) and _may_be_decimals(same):
             return None  # one column of decimal commas, below its name
-        best = None
-        for decimal in (".", ",") if separator != "," else (".",):
-            style = NumberStyle(decimal, missing=given.missing)
-            cells = [cell for row in same[1:] or same for cell in row]
-            known = (is_number(cell, style) or style.is_missing(cell) or _is_grouped(cell, style) for cell in cells)
-            numeric = sum(known) / max(1, len(cells))
-            uncut = sum(bool(re.search(r"[;|\t]", cell)) for cell in cells) / max(1, len(cells))
-            points = len(same) / len(rows) * (0.3 + numeric) * (1.0 if width > 1 else 0.35) - uncut
-            points -= 0.05 * (separator == ANY_SPACE) + 0.02 * (decimal == ",")
-            if best is None or points > best.points:
-                best = cls(separator, style, rows, starts, width, points)
-        return best
+        points = len(same) / len(rows) * _likeness(same[1:] or same, separator, given)
+        if separator == ANY_SPACE:  # the least likely; and where there are tabs, these separate
+            points -= 0.05 + 0.3 * sum("\t" in line for line in lines) / len(lines)
+        return cls(separator, rows, places, width, points)
 
-    def dialect(self, given: ReadingOptions, skip: int, comment: str, last_comment: str) -> Dialect:
-        """Where the header ends and the rows begin."""
-        cut_off = all(not row[-1] for row in self.rows if len(row) == self.width)  # a separator ends each row
-        widths = {self.width, self.width - 1} if cut_off else {self.width}
-        first = next(i for i, row in enumerate(self.rows) if len(row) in widths)
-        body = self.rows[first:]
-        known = replace(self, numbers=self._with_thousands(body))
-        header, units, names = known._header(body, given.header, last_comment)
-        return Dialect(self.separator, header, skip + self.lines[first], units, comment, known.numbers, names)
+    def dialect(self, given: ReadingOptions, label: str) -> Dialect:
+        """Where the header ends and the rows begin, and how numbers are written in these."""
+        like = None if given.like is None else Dialect.from_json(given.like)
+        same = like if like is not None and like.separator == self.separator else None
+        top = TopRows(self.rows, self.width, given, same, label)
+        found = top.beginning()
+        rows = [row for row in self.rows[found.first :] if len(row) == self.width]
+        style = NumberStyle(missing=given.missing)
+        columns = {found.names[j]: [row[j] for row in rows if not style.is_missing(row[j])] for j in top.numeric}
+        separator, before = self.separator if self.width > 1 else "", None if like is None else like.numbers
+        style = number_style(list(columns.values()), separator, given.decimal, before, label)
+        percents = tuple(name for name, cells in columns.items() if any(cell.endswith("%") for cell in cells))
+        if like is not None:
+            _check_percents(label, [name for name in given.columns if columns.get(name)], percents, like.percents)
+        if not given.separator:
+            _check_separator(label, self.separator, rows, header=found.header)
+        starts, ends = zip(*self.lines, strict=True)
+        return Dialect(
+            self.separator,
+            found.header,
+            starts[found.above],
+            found.units,
+            -1 if found.first == len(self.rows) else ends[found.first - 1] if found.header else starts[found.above],
+            self._comment(given, found.first),
+            replace(style, missing=given.missing),
+            percents,
+            names=found.names,
+            numeric=tuple(top.numeric),
+        )
 
-    def _header(self, body: Sequence[Cells], header: bool | None, comment: str) -> tuple[bool, int, tuple[str, ...]]:
-        """Whether there is a header, the number of rows below it that are no data, and the names of the columns."""
-        numeric = self._numeric_columns(body)
-        if self._has_header(body, numeric) if header is None else header:
-            return True, self._n_units(body, numeric), (*body[0], *[""] * (self.width - len(body[0])))
-        names = self._commented_names(comment) or [f"column{j + 1}" for j in range(self.width)]
-        return False, 0, tuple(names)
-
-    def _with_thousands(self, body: Sequence[Cells]) -> NumberStyle:
-        """The marks of numbers, with one between thousands if any cell has it; in quotation marks if it separates."""
-        mark = "." if self.numbers.decimal == "," else ","
-        style = replace(self.numbers, thousands=mark)
-        grouped = any(mark in cell and is_number(cell, style) for row in body for cell in row)
-        return style if grouped and not self.numbers.thousands else self.numbers
-
-    def _numeric_columns(self, body: Sequence[Cells]) -> list[int]:
-        """Columns that are numbers in most rows; the first rows may be something else."""
-        sample = [row for row in body[min(3, len(body) // 2) :][:_TYPICAL] if len(row) == self.width]
-        counts = [sum(self._number(row[j]) for row in sample) for j in range(self.width)]
-        return [j for j, count in enumerate(counts) if count > 0.5 * max(1, len(sample))]
-
-    def _has_header(self, body: Sequence[Cells], numeric: Sequence[int]) -> bool:
-        """Whether the first row has names: no numbers where numbers follow, or, in text, nothing that comes again."""
-        top = body[0]
-        if not numeric:
-            return len(set(top)) == len(top) and not any(set(top) & set(row) for row in body[1:])
-        has_number = any(j < len(top) and self._number(top[j]) for j in numeric)
-        only_gaps = any(top) and all(self.numbers.is_missing(cell) for cell in top)
-        return not has_number and not only_gaps
-
-    def _n_units(self, body: Sequence[Cells], numeric: Sequence[int]) -> int:
-        """Rows below the header without any number where numbers follow: units, types."""
-        n_units = 0
-        for row in body[1 : _MAX_UNITS + 2]:
-            texts = [row[j] for j in numeric if j < len(row)]
-            if not texts or any(self._number(cell) or self.numbers.is_missing(cell) for cell in texts):
-                break
-            n_units += 1
-        return n_units if n_units <= _MAX_UNITS else 0
-
-    def _commented_names(self, comment: str) -> Cells:
-        """Names in the last comment above the rows, if it has as many."""
-        names = _cut([comment], self.separator)[0]
-        fits = bool(names) and len(names[0]) == self.width and not any(self._number(cell) for cell in names[0])
-        return names[0] if fits else []
-
-    def _number(self, cell: str) -> bool:
-        return is_number(cell, self.numbers)
+    def _comment(self, given: ReadingOptions, first: int) -> str:
+        """The mark of lines among the rows that have another number of cells than these."""
+        if given.comment is not None:
+            return given.comment
+        others = [row[0] for row in self.rows[first:] if len(row) != self.width]
+        return next((mark for mark in COMMENT_MARKS if any(cell.startswith(mark) for cell in others)), "")
 
 
-def _is_grouped(cell: str, style: NumberStyle) -> bool:
-    """Whether a cell is a number with a mark between thousands that cannot be a decimal mark."""
-    mark = "." if style.decimal == "," else ","
-    certain = mark in cell and (style.decimal in cell or cell.count(mark) > 1)
-    return certain and is_number(cell, replace(style, thousands=mark))
+def _likeness(rows: Sequence[Cells], separator: str, given: ReadingOptions) -> float:
+    """How much rows are like those of a table: numbers and dates in several columns, and no cells left uncut."""
+    cells, style = [cell for row in rows for cell in row], NumberStyle(missing=given.missing)
+    known = sum(is_some_number(cell) or style.is_missing(cell) or bool(_DATED.match(cell)) for cell in cells)
+    others = ";|," if separator == ANY_SPACE else ";|"
+    uncut = sum(any(each in cell for each in others) and not is_some_number(cell) for cell in cells)
+    uncut += 3 * sum("\t" in cell for cell in cells)  # rare in a cell
+    return (0.3 + known / len(cells)) * (1.0 if len(rows[0]) > 1 else 0.35) - uncut / len(cells)
 
 
-def _cut(lines: Sequence[str], separator: str) -> tuple[list[Cells], list[int]]:
-    """Rows of cells, and the lines in which they begin; empty lines are no rows."""
+def _may_be_decimals(rows: Sequence[Cells]) -> bool:
+    """Whether rows of two cells may be numbers with a decimal comma, and not the numbers of rows and their values."""
+    numbers = all(is_some_number(",".join(row)) for row in rows)
+    return numbers and [row[0] for row in rows] != [str(i + 1) for i in range(len(rows))]
+
+
+def _check_separator(label: str, separator: str, rows: Sequence[Cells], *, header: bool) -> None:
+    """Refuse whole numbers that may be one column, with a space between thousands or, without names, decimal commas."""
+    grouped = all(re.fullmatch(r"[+-]?[1-9]\d{0,2}(?: \d{3})+", " ".join(row)) for row in rows)
+    pairs = not header and separator == "," and all(len(row) == 2 for row in rows) and _may_be_decimals(rows)
+    if rows and (pairs or (separator == ANY_SPACE and grouped)):
+        raise TableError(
+            f"{label}: {separator.join(rows[0])!r} may be one number or {len(rows[0])}. Use --read separator="
+            f"{'comma' if pairs else 'space'} for {len(rows[0])}, or --read separator=semicolon for one."
+        )
+
+
+def _check_percents(label: str, names: Sequence[str], here: Sequence[str], before: Sequence[str]) -> None:
+    """Fail if a column has percent signs here and had none in the table of the model, or the reverse."""
+    for name in names:
+        if (name in here) != (name in before):
+            raise TableError(
+                f"Column {name!r} of {label} has {'' if name in here else 'no '}percent signs, unlike the table of the "
+                "model: a value may be meant as 5 or as 0.05. Write it in the same way."
+            )
+
+
+def _cut(lines: Sequence[str], separator: str, comment: str | None) -> tuple[list[Cells], list[tuple[int, int]]]:
+    """Rows of cells, and the lines in which they begin; empty lines and comments are no rows."""
     if separator == ANY_SPACE:
-        filled = [i for i, line in enumerate(lines) if line.strip()]
-        return [lines[i].split() for i in filled], filled
-    rows, starts, start = [], [], 0
+        lines, separator = tabs_for_spaces("\n".join(lines).encode()).decode().split("\n"), "\t"
+    rows, places, start = [], [], 0
     reader = csv.reader([line + "\n" for line in lines], delimiter=separator)
     try:
         for row in reader:
-            if row and (len(row) > 1 or row[0].strip()):
+            is_comment = comment and lines[start].lstrip().startswith(comment)
+            if row and (len(row) > 1 or lines[start].strip()) and not is_comment:
                 rows.append([cell.strip() for cell in row])
-                starts.append(start)
+                places.append((start, reader.line_num))
             start = reader.line_num
     except csv.Error:  # a cell of more than 128 KiB: what came before is enough
         pass
-    return rows, starts
+    return rows, places
+
+
+def tabs_for_spaces(text: bytes) -> bytes:
+    """Lines of a text with one tab between cells instead of white space, except within quotation marks."""
+    parts = re.split(rb'((?<!\S)"[^"\r\n]*")', text)
+    parts[::2] = [re.sub(rb"[ \t]+", b"\t", part) for part in parts[::2]]
+    return re.sub(rb"(?m)^\t|\t(?=\r|$)", b"", b"".join(parts))

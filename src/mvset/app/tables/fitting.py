@@ -1,8 +1,7 @@
 """Fit a model to a table, with the order and the groups of its rows."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,7 +12,7 @@ from mvset.app.tables.columns import ColumnRoles, check_columns
 from mvset.app.tables.errors import TableError, exclude_option, quoted
 from mvset.app.tables.formats import TableFile
 from mvset.app.tables.numbers import is_number
-from mvset.app.tables.reading import Batch, OnShare, TableReader, ignore_share, row_labels, row_times
+from mvset.app.tables.reading import Batch, OnShare, TableReader, ignore_share, row_labels
 from mvset.estimators.minimum_volume_set import MinimumVolumeSet
 from mvset.parallel import Map
 from mvset.progress import OnProgress, progress_listener
@@ -37,8 +36,7 @@ class FittedTable:
     n_rows: int  # all rows of the table
     n_used: int  # rows that the model was fitted to
     n_dropped: int  # rows left out because of missing values
-    left_out: list[str]  # columns of dates, which are not fitted to
-    too_many_values: dict[str, int]  # columns of text with so many values that they are not fitted to, and how many
+    notes: list[str]  # what was left out of the fit, and what may be wrong with the table
 
 
 _ALL_COLUMNS = ColumnRoles()
@@ -60,8 +58,9 @@ def fit_table(
     Rows whose order or groups matter are held in memory; others are read in batches, twice if there are many, by the
     workers of a cluster if there is one.
     """
-    names, left_out = columns.fitted_columns(files[0]), columns.dates(files[0])
-    estimator.reading_ = files[0].remembered  # later tables are read in the same way
+    files = [files[0], *(file.like(files[0]) for file in files[1:])]
+    identifiers = columns.identifiers(files[0])
+    names = columns.fitted_columns(files[0], identifiers)
     if len(names) > _MAX_COLUMNS:
         raise TableError(
             f"{files[0].label} has {len(names)} columns: at most {_MAX_COLUMNS} can be fitted to. Select some with "
@@ -76,7 +75,7 @@ def fit_table(
             f"{files[0].label} has no column of numbers to fit to. It has {quoted(files[0].schema.names)}."
         )
     kept = list(dict.fromkeys(columns.about_rows.values()))
-    reader = TableReader(files, names, kept, missing, where=where, categories=categories)
+    reader = TableReader(files, names, kept, missing, where=where, time=columns.time, categories=categories)
     estimator.set_params(missing="impute" if missing == "impute" else "error", time_order=columns.time is not None)
 
     table = _TableRows(reader, lambda share: on_progress("reading", share, 1.0))
@@ -86,8 +85,26 @@ def fit_table(
     with progress_listener(on_progress):
         estimator.fit(table, **parameters)
     estimator.strata_column_ = columns.strata  # which column to read when rows are scored
+    # Later tables are read in the same way.
+    estimator.reading_ = files[0].remembered | {"time": columns.time, "date_format": reader.date_format}
     n_used = table.n_rows - table.n_dropped if table.held is None else len(table.held)
-    return FittedTable(estimator, names, table.n_rows, n_used, table.n_dropped, left_out, too_many)
+    notes = [
+        *_left_out(columns.dates(files[0]), "dates are", " If rows are in time order, use --time."),
+        *_left_out(
+            identifiers, "whole numbers that increase from row to row are", " To use them, name them in --columns."
+        ),
+        *_left_out(too_many, "text with too many values for a category is"),
+        *(reader.time_notes()),
+    ]
+    if len(names) > table.n_rows:
+        notes.append(f"there are more columns ({len(names)}) than rows ({table.n_rows}). Is the table transposed?")
+    return FittedTable(estimator, names, table.n_rows, n_used, table.n_dropped, notes)
+
+
+def _left_out(names: Collection[str], what: str, advice: str = "") -> list[str]:
+    """A note on columns that the model is not fitted to; none if there are none."""
+    listed = ", ".join(name or "the column without a name" for name in names)
+    return [f"{what} left out of the fit: {listed}.{advice}"] if names else []
 
 
 class _TableRows:
@@ -106,9 +123,10 @@ class _TableRows:
         labels: dict[str, dict[str, int]] = {role: {} for role in roles if role != "time"}  # in the order they come
         for each in self._read():
             batch = each.only_complete()
+            times = self._reader.times(batch)
             others = [
-                row_times(batch.kept, name).values
-                if role == "time"
+                times.values
+                if times is not None and role == "time"
                 else [labels[role].setdefault(label, len(labels[role])) for label in row_labels(batch.kept, name)]
                 for role, name in roles.items()
             ]
@@ -129,7 +147,7 @@ class _TableRows:
         return iter([self.held]) if self.held is not None else (batch.rows for batch in self._read())
 
     def _read(self) -> Iterator[Batch]:
-        reader = copy(self._reader)
+        reader = self._reader.anew()
         yield from reader.batches(self._on_first if self.n_rows == 0 else ignore_share)
         self.n_rows, self.n_dropped = reader.n_rows, reader.n_dropped
 

@@ -1,5 +1,6 @@
 """Numbers as people write them: decimal commas, thousands, percent signs, and words for missing values."""
 
+import contextlib
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -8,9 +9,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mvset.app.tables.dates import DATE, TIME_OF_DAY
+from mvset.values import cached_property
+
 MISSING = ("", "na", "n/a", "#n/a", "#na", "nan", "-nan", "null", "none", "<na>")
 _INFINITE = ("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity")
 _BOOLEAN = {"true": "1", "false": "0"}
+NO_NUMBER = "which is not a number"
+TOO_MANY_DIGITS = "an integer with more digits than float64 can represent"
+_EXACT = 2.0**53  # float64 represents every integer up to here
 
 
 @dataclass(frozen=True)
@@ -20,17 +27,35 @@ class NumberStyle:
     decimal: str = "."
     thousands: str = ""
     missing: tuple[str, ...] = ()
+    certain: bool = True  # whether a cell, the user or a convention has shown the decimal mark
+    given: bool = False  # whether the user has named it
 
     def is_missing(self, cell: str) -> bool:
-        """Whether a cell stands for a missing value."""
-        return cell.lower() in MISSING or cell in self.missing
+        """Whether a cell stands for a missing value; -999 also stands for -999.0."""
+        if cell.lower() in MISSING or cell in self.missing:
+            return True
+        return bool(self.missing_numbers) and is_number(cell, self) and self.value(cell) in self.missing_numbers
 
-    @property
+    @cached_property
+    def missing_numbers(self) -> tuple[float, ...]:
+        """The numbers that stand for missing values."""
+        return tuple(float(each) for each in self.missing if is_number(each, PLAIN))
+
+    @cached_property
     def pattern(self) -> str:
         """A regular expression for a number."""
         mark, point = re.escape(self.thousands or ""), re.escape(self.decimal)
         whole = rf"(?:[1-9]\d{{0,2}}(?:{mark}\d{{3}})+|\d+)" if mark else r"\d+"
         return rf"^[+\-−]?(?:{whole}(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?\s?%?$"
+
+    @cached_property
+    def ambiguous(self) -> str:
+        """A regular expression for a number whose mark may be one between thousands: 1.234."""
+        return rf"^[+\-−]?[1-9]\d{{0,2}}{re.escape(self.decimal)}\d{{3}}\s?%?$"
+
+    def value(self, cell: str) -> float:
+        """The value of a cell that is a number."""
+        return float(cell.rstrip("%").strip().replace(self.thousands, "").replace(self.decimal, ".").replace("−", "-"))
 
 
 PLAIN = NumberStyle()
@@ -42,29 +67,39 @@ def is_number(cell: str, style: NumberStyle) -> bool:
 
 
 class NotANumber(ValueError):
-    """A value of a column of numbers that is none."""
+    """A value of a column of numbers that is none, or not for certain: its place, and what is wrong with it."""
 
-    def __init__(self, index: int, value: str) -> None:
-        super().__init__(index, value)
-        self.index, self.value = index, value
+    def __init__(self, index: int, value: str, problem: str = NO_NUMBER) -> None:
+        super().__init__(index, value, problem)
+        self.index, self.value, self.problem = index, value, problem
 
 
-def as_numbers(column: pa.Array, style: NumberStyle) -> pa.Array:
-    """Text as float64, and null where a value is missing; raises NotANumber for the first value that is neither."""
-    if style.decimal == "." and not style.thousands and not style.missing:
-        try:
-            return column.cast(pa.float64())  # nearly always
-        except pa.ArrowInvalid:
-            pass
+def as_numbers(column: pa.Array, style: NumberStyle, *, percent: bool = False) -> pa.Array:
+    """Text as float64, and null where a value is missing; raises NotANumber for the first value that is neither.
+
+    `percent` is whether the values have a percent sign, as all or none of a column must.
+    """
+    values = None
+    if style.decimal == "." and not style.thousands and not percent:
+        with contextlib.suppress(pa.ArrowInvalid):
+            values = column.cast(pa.float64())  # nearly always
+    if values is None or not style.certain:
+        values = _styled_numbers(column, style, percent=percent)
+    return without_missing(_exact(values, column, style), style)
+
+
+def _styled_numbers(column: pa.Array, style: NumberStyle, *, percent: bool) -> pa.Array:
+    """Text as float64 by the marks of a style."""
     text = pc.utf8_trim_whitespace(column)
     lower = pc.utf8_lower(text)
     missing = _are_missing(text, lower, style)
-    other = pc.is_in(lower, pa.array([*_INFINITE, *_BOOLEAN]))
-    number = pc.match_substring_regex(text, style.pattern)
-    wrong = pc.invert(pc.fill_null(pc.or_(pc.or_(missing, other), number), True))
-    if pc.any(wrong).as_py():
-        index = int(np.flatnonzero(wrong.to_numpy(zero_copy_only=False))[0])
-        raise NotANumber(index, column[index].as_py())
+    special = pc.or_(missing, pc.is_in(lower, pa.array([*_INFINITE, *_BOOLEAN])))
+    _refuse(column, pc.or_(special, pc.match_substring_regex(text, style.pattern)))
+    alike = pc.or_(special, pc.equal(pc.ends_with(text, "%"), percent))
+    _refuse(column, alike, f"{'without' if percent else 'with'} a percent sign, unlike other values of the column")
+    if not style.certain:
+        known = pc.invert(pc.match_substring_regex(text, style.ambiguous))
+        _refuse(column, known, "which may have a decimal mark or a mark between thousands (--read decimal=. or ,)")
     if style.thousands:
         lower = pc.replace_substring(lower, style.thousands, "")
     if style.decimal != ".":
@@ -75,15 +110,37 @@ def as_numbers(column: pa.Array, style: NumberStyle) -> pa.Array:
     return pc.if_else(missing, pa.scalar(None, pa.string()), plain).cast(pa.float64())
 
 
+def _refuse(column: pa.Array, right: pa.Array, problem: str = NO_NUMBER) -> None:
+    """Raise for the first value that is not right."""
+    wrong = np.flatnonzero(~pc.fill_null(right, True).to_numpy(zero_copy_only=False))
+    if len(wrong):
+        raise NotANumber(int(wrong[0]), column[int(wrong[0])].as_py(), problem)
+
+
+def _exact(values: pa.Array, column: pa.Array, style: NumberStyle) -> pa.Array:
+    """Refuse integers that float64 would round: they are names of something, and two may become one."""
+    plain = values.to_numpy(zero_copy_only=False)
+    if plain.max(initial=0.0) < _EXACT and plain.min(initial=0.0) > -_EXACT:
+        return values
+    large = np.flatnonzero(np.abs(plain) >= _EXACT)
+    for i in large.tolist():
+        digits = column[i].as_py().strip().replace(style.thousands or " ", "").lstrip("+-−")
+        if digits.isdecimal() and int(digits) != abs(int(values[i].as_py())):
+            raise NotANumber(i, column[i].as_py(), TOO_MANY_DIGITS)
+    return values
+
+
+def without_missing(values: pa.Array, style: NumberStyle) -> pa.Array:
+    """Numbers with null where one stands for a missing value."""
+    if not style.missing_numbers:
+        return values
+    return pc.if_else(pc.is_in(values, pa.array(style.missing_numbers)), pa.scalar(None, pa.float64()), values)
+
+
 def _are_missing(text: pa.Array, lower: pa.Array, style: NumberStyle) -> pa.Array:
     return pc.or_(pc.is_in(lower, pa.array(MISSING)), pc.is_in(text, pa.array(list(style.missing), pa.string())))
 
 
-_DATE = (
-    r"^(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})"
-    r"(?:[ T]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?\s?(?:Z|UTC|[+-]\d{2}:?\d{2}|[AaPp][Mm])?)?$"
-)
-_TIME = r"^\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?$"
 _SOME = 0.1  # of the values are numbers: then the others are wrong
 
 
@@ -95,9 +152,11 @@ def kind_of(column: pa.Array, style: NumberStyle) -> Any:
     text, lower = text.filter(known), lower.filter(known)
     if not len(text):
         return pa.null()
+    with contextlib.suppress(pa.ArrowInvalid):
+        return text.cast(pa.float64()).type  # nearly always
     if pc.all(pc.is_in(lower, pa.array(list(_BOOLEAN)))).as_py():
         return pa.bool_()
-    if _share(text, _DATE) > 0.5 or _share(text, _TIME) > 0.5:
+    if _share(text, DATE) > 0.5 or _share(text, TIME_OF_DAY) > 0.5:
         return pa.timestamp("us")
     infinite = pc.mean(pc.is_in(lower, pa.array(_INFINITE)).cast(pa.int8())).as_py()
     return pa.float64() if _share(text, style.pattern) + infinite > _SOME else pa.string()

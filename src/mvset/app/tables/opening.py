@@ -1,26 +1,33 @@
-"""Open a text whatever it is packed in, gzip, another encoding, comments; and notice if a file changes meanwhile."""
+"""Open a text whatever it is packed in, gzip or another encoding; and notice if a file changes meanwhile."""
 
 import codecs
-import math
+import lzma
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from mvset.app.tables.dialect import ANY_SPACE
 from mvset.app.tables.errors import TableError
 
+_BLOCK = 4 << 20  # bytes that are parsed at once
 _MAX_DEPTH = 100  # of nested JSON
 _STEPS = np.zeros(256, dtype=np.int8)
 _STEPS[[ord("["), ord("{")]], _STEPS[[ord("]"), ord("}")]] = 1, -1
 
 _COMPRESSION = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
+_XZ = b"\xfd7zXZ"
+# Letters and signs of western Europe. Three letters beyond ASCII together are another alphabet; Ã and Â, damaged UTF-8.
+_WESTERN = re.compile(
+    r"(?:[\x00-\x7f]|[°µ²³€§±·×½¼¾–—„“”‘’‚…®©™«»¿¡ºª\xa0]|[ÄÖÜäöüßÀÇÉÈÊËÎÏÔÛÙŒÆàâçéèêëîïôûùœæñáíóúÑÁÍÓÚãõÕåÅøØìòÌÒðþÐÞýÝÿ]"
+    r"(?![À-ÿ]{2}))*"
+)
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
@@ -34,32 +41,40 @@ _BYTE_ORDER_MARKS = {
 def opened(path: Path) -> Iterator[tuple[Any, Any]]:
     """The raw file, which knows its position, and its content."""
     with pa.OSFile(str(path)) as source:
-        start = source.read(4)
+        start = source.read(6)
         source.seek(0)
+        if start.startswith(_XZ):
+            with lzma.open(source) as stream:
+                yield source, stream
+            return
         codec = next((name for magic, name in _COMPRESSION.items() if start.startswith(magic)), None)
         yield source, source if codec is None else pa.CompressedInputStream(source, codec)
 
 
-def encoding_of(start: bytes) -> str:
-    """The encoding of a text by its byte-order mark; UTF-8 without one."""
-    return next((name for mark, name in _BYTE_ORDER_MARKS.items() if start.startswith(mark)), "utf-8")
+def encoding_of(start: bytes, usual: str | None = None) -> str | None:
+    """The encoding of a text by its beginning: by its byte-order mark, UTF-8, the `usual` one, UTF-16, Windows-1252.
+
+    None if it cannot be told: text in other encodings looks like Windows-1252 with odd letters.
+    """
+    marked = next((name for mark, name in _BYTE_ORDER_MARKS.items() if start.startswith(mark)), None)
+    if marked is not None:
+        return marked
+    zeros = [start[i::2].count(0) for i in (0, 1)]
+    if max(zeros) > len(start) / 5 and min(zeros) < len(start) / 20:
+        return "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
+    for name in ("utf-8", *([usual] if usual else []), "cp1252"):
+        try:
+            text = codecs.getincrementaldecoder(name)().decode(start)
+        except UnicodeDecodeError:
+            continue
+        return name if name != "cp1252" or _WESTERN.fullmatch(text) else None
+    return None
 
 
 def decoded(start: bytes, encoding: str) -> str:
     """The beginning of a text; what cannot be decoded becomes U+FFFD."""
     decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
     return decoder.decode(start, final=False).lstrip("\ufeff")
-
-
-def plain_lines(text: bytes, comment: str, any_space: bool) -> bytes:
-    """Lines of a text without comments, and with one tab for white space if that separates."""
-    if comment:
-        mark = re.escape(comment.encode())
-        text = re.sub(rb"(?m)^[ \t]*" + mark + rb"[^\r\n]*(?:\r\n|\r|\n|\Z)", b"", text)
-        text = re.sub(rb"[ \t]*" + mark + rb"[^\r\n]*", b"", text)
-    if any_space:
-        text = re.sub(rb"[ \t]+", b"\t", re.sub(rb"(?m)^[ \t]+|[ \t]+(?=\r|$)", b"", text))
-    return text
 
 
 @dataclass(frozen=True)
@@ -102,19 +117,8 @@ class EndlessError(ValueError):
     """A line does not end, or a quotation mark is not closed."""
 
 
-def plain_blocks(
-    stream: Any, encoding: str, comment: str, separator: str, size: int, limit: float = math.inf
-) -> Iterator[bytes]:
-    """Blocks of whole records in UTF-8, as `plain_lines` makes them; a record may have line ends in quotation marks."""
-    any_space = separator == ANY_SPACE
-    blocks = transcoded(stream, encoding, size)
-    if comment or any_space:
-        blocks = (plain_lines(each, comment, any_space) for each in whole(blocks, end_of_lines, limit))
-    return whole(blocks, partial(_end_of_records, separator="\t" if any_space else separator), limit)
-
-
-def whole(blocks: Iterable[bytes], end_of: Callable[[bytes], int], limit: float) -> Iterator[bytes]:
-    """Text in blocks that end where `end_of` finds the last end; between two ends are at most `limit` bytes."""
+def whole(blocks: Iterable[bytes], end_of: Callable[[bytes], int]) -> Iterator[bytes]:
+    """Text in blocks that end where `end_of` finds the last end."""
     rest = b""
     for block in blocks:
         text = rest + block
@@ -122,7 +126,7 @@ def whole(blocks: Iterable[bytes], end_of: Callable[[bytes], int], limit: float)
         if end:
             yield text[:end]
         rest = text[end:]
-        if len(rest) > limit:
+        if len(rest) > 2 * _BLOCK:
             raise EndlessError("a quotation mark is not closed" if end_of_lines(rest) else "a line is too long")
     if rest:
         if end_of(rest + b"\n") <= len(rest):
@@ -136,11 +140,11 @@ def end_of_lines(text: bytes, start: int = 0, stop: int | None = None) -> int:
     return 1 + (end if end >= 0 else text.rfind(b"\r", start, len(text) - 1 if stop is None else stop))
 
 
-def transcoded(stream: Any, encoding: str, size: int) -> Iterator[bytes]:
-    """The text of a stream in UTF-8, in blocks of about `size` bytes, without its byte-order mark."""
+def transcoded(stream: Any, encoding: str) -> Iterator[bytes]:
+    """The text of a stream in UTF-8, in blocks, without its byte-order mark."""
     decoder = None if encoding == "utf-8" else codecs.getincrementaldecoder(encoding)()
     mark = codecs.BOM_UTF8
-    while block := stream.read(size):
+    while block := stream.read(_BLOCK):
         text = block if decoder is None else decoder.decode(block).encode(errors="surrogatepass")
         yield text.removeprefix(mark)
         mark = b""
@@ -148,17 +152,70 @@ def transcoded(stream: Any, encoding: str, size: int) -> Iterator[bytes]:
         yield decoder.decode(b"", final=True).encode()
 
 
-def _end_of_records(text: bytes, separator: str) -> int:
-    """Return where the last whole record ends: at a line end that is not within quotation marks.
+def quoted_values(text: bytes, separator: str) -> Iterator[re.Match[bytes]]:
+    """Values in quotation marks, which open only where a value begins. One that does not close reaches to the end."""
+    opening = rb'"(?<![^\r\n' + re.escape(separator.encode()) + rb']")'
+    return re.finditer(opening + rb'[^"]*(?:""[^"]*)*(?:"|\Z)', text) if b'"' in text else iter(())
 
-    Quotation marks open only where a value begins. A value whose marks do not close reaches to the end of the text.
-    """
-    quoted = rb'"(?<![^\r\n' + re.escape(separator.encode()) + rb']")[^"]*(?:""[^"]*)*(?:"|\Z)'
+
+def _pairs_of_marks(text: bytes, separator: str) -> NDArray[np.intp] | None:
+    """Where quotation marks are, if each opens where a value begins or closes where one ends, in turn; or else None."""
+    content = np.frombuffer(text + b"\n", dtype=np.uint8)
+    marks = np.flatnonzero(content == ord('"'))
+    borders = np.isin(np.arange(256), [*b"\r\n", *separator.encode()])
+    opening, closing = marks[::2], marks[1::2]
+    regular = borders[content[opening - 1]] | (opening == 0)
+    return marks if regular.all() and borders[content[closing + 1]].all() else None
+
+
+def end_of_records(text: bytes, separator: str) -> int:
+    """Return where the last whole record ends: at a line end that is not within quotation marks."""
+    end = end_of_lines(text)
+    if b'"' not in text:
+        return end
+    marks = _pairs_of_marks(text, separator)
+    if marks is not None:  # faster than to look at each value
+        while (n_above := int(np.searchsorted(marks, end))) % 2:
+            end = end_of_lines(text, 0, int(marks[n_above - 1]))
+        return end
     end = done = 0
-    for value in re.finditer(quoted, text) if b'"' in text else ():
+    for value in quoted_values(text, separator):
         end = max(end, end_of_lines(text, done, value.start()))
         done = value.end()
     return max(end, end_of_lines(text, done))
+
+
+def without_empty_end(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Text in blocks, without empty lines at its end unless there are others."""
+    empty, others = b"", False
+    for block in blocks:
+        filled = len(block.rstrip(b"\r\n"))
+        end = 0
+        if filled:
+            end = filled + (2 if block[filled : filled + 2] == b"\r\n" else 1)
+            others = others or bool(empty) or re.search(rb"\n\r?\n|\r\r", block[:end]) is not None
+            yield empty + block[:end]
+            empty = b""
+        empty += block[end:]
+    if others and empty:
+        yield empty
+
+
+def n_lines(text: bytes, *, empty: bool = False) -> int:
+    """Number of lines, without empty ones unless they count."""
+    lines = re.findall(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+" if empty else rb"[^\r\n]+", text)
+    return len(lines)
+
+
+def n_line_feeds(text: bytes) -> int:
+    """Number of line feeds: most often the number of lines, and counted faster."""
+    return int(np.count_nonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n")))
+
+
+def below(text: bytes, line: int) -> bytes:
+    """A text from a line on, counted from 0."""
+    ends = re.finditer(rb"\r\n|\r|\n", text)
+    return text[next(islice(ends, line - 1, None)).end() :] if line else text
 
 
 def native(text: bytes) -> Any:

@@ -19,12 +19,17 @@ class ReadingOptions:
     separator: str | None = None
     header: bool | None = None
     encoding: str | None = None
+    decimal: str | None = None
     missing: tuple[str, ...] = ()
     skip_rows: int | None = None
     comment: str | None = None
     sheet: str | None = None
     query: str | None = None
+    names: tuple[str, ...] = ()  # of the columns of a table without a header
+    date_format: str | None = None
     like: dict[str, Any] | None = None
+    columns: tuple[str, ...] = ()  # of a model, which the table must have
+    has_units: bool = True  # whether a row of units may stand below the header: not where values have types
 
 
 GUESS = ReadingOptions()

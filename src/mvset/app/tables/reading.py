@@ -1,6 +1,7 @@
 """Read numeric rows from tables: select columns, drop or refuse missing values, count rows."""
 
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -14,17 +15,19 @@ from numpy.typing import NDArray
 from mvset.app.summaries.timeline import Kind, Times
 from mvset.app.tables.columns import check_numeric, is_numeric
 from mvset.app.tables.conditions import Condition, ConditionError
+from mvset.app.tables.dates import DateError, TimeOrder, dates_begin_with, parsed_dates
 from mvset.app.tables.errors import TableError, exclude_option, quoted
 from mvset.app.tables.formats import TableFile
 from mvset.app.tables.opening import unchanged
 from mvset.rows.categories import UNSEEN
-from mvset.rows.columns import TableColumns
+from mvset.rows.columns import CodedRows, TableColumns
 from mvset.rows.labels import label_text, label_texts
 from mvset.values import Array, Flags
 from mvset.wording import counted
 
 OnShare = Callable[[float], None]  # told the share of a table that has been read
 MissingRows = Literal["error", "drop", "note", "impute"]
+_GAP = "missing "  # before the name of a column, in counts
 
 
 def ignore_share(share: float) -> None:
@@ -93,9 +96,10 @@ class TableReader:
     where: str | None = None
     time: str | None = None  # column, one of those kept, that says when a row was recorded
     categories: Mapping[str, Sequence[str]] = field(default_factory=dict)  # values of the features that are categories
-    n_rows: int = field(default=0, init=False)
-    n_dropped: int = field(default=0, init=False)
+    counts: Counter[str] = field(default_factory=Counter, init=False)  # rows: all, selected, dropped; gaps by column
+    order: TimeOrder = field(default_factory=TimeOrder, init=False)
 
+    date_format: str | None = field(default=None, init=False)
     kept_fields: list[pa.Field] = field(default_factory=list, init=False)
     reordered: bool = field(default=False, init=False)  # whether the features of some file are in another order
 
@@ -132,6 +136,7 @@ class TableReader:
                 for record_batch, share in file.batches(self._wanted(file, condition)):
                     numbers = np.arange(start, start + record_batch.num_rows)
                     start += record_batch.num_rows
+                    self.counts["all"] += record_batch.num_rows
                     batch = self._batch(file, record_batch, numbers, condition)
                     if len(batch.numbers):
                         yield batch
@@ -140,6 +145,35 @@ class TableReader:
         if self.where is not None and not self.n_rows:
             raise ConditionError(f"no rows of {self.labels[0]} meet {self.where!r}.")
 
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that `where` selects."""
+        return self.counts["selected"]
+
+    @property
+    def n_dropped(self) -> int:
+        """Number of rows without an answer."""
+        return self.counts["dropped"]
+
+    def rows_in_words(self) -> str:
+        """Say how many rows the files have, how many were read, and how many have no answer and why."""
+        n_files = len(self.files)
+        said = [f"{self.counts['all']} in {'the file' if n_files == 1 else f'{n_files} files'}"]
+        if self.where is not None:
+            said.append(f"{self.n_rows} selected by --where")
+        if self.n_dropped:
+            gaps = [
+                name.removeprefix(_GAP) for name, count in self.counts.most_common() if name.startswith(_GAP) and count
+            ]
+            said.append(f"{self.n_dropped} without an answer for missing values ({', '.join(gaps[:5])})")
+        return ", ".join(said if self.n_dropped else [*said, "all with an answer"])
+
+    def anew(self, files: Sequence[TableFile] | None = None) -> "TableReader":
+        """A reader that has read nothing yet, of the same or of other files with the same columns."""
+        reader = copy(self)
+        reader.files, reader.counts, reader.order = files or self.files, Counter(), TimeOrder()
+        return reader
+
     def parts(self) -> "list[TableReader]":
         """A reader for each part of the files, with the same columns."""
         found = []
@@ -147,10 +181,7 @@ class TableReader:
             if file.name:
                 raise TableError(f"--engine: workers cannot read {file.label}: write it to a file of rows first.")
             there = replace(file, path=file.path.resolve(), name=file.label)  # workers may run in another folder
-            for part in there.parts():
-                reader = copy(self)
-                reader.files, reader.n_rows, reader.n_dropped = [part], 0, 0
-                found.append(reader)
+            found += [self.anew([part]) for part in there.parts()]
         return found
 
     def _checked(self, file: TableFile) -> pa.Schema:
@@ -184,20 +215,53 @@ class TableReader:
             holds = condition.holds(_seen(file, batch, condition, int(numbers[0]) if len(numbers) else 0))
             batch, numbers = batch.filter(holds), numbers[holds.to_numpy(zero_copy_only=False)]
         columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-        columns |= {name: file.known(columns[name]) for name in self.categories}
+        columns |= {name: file.known(columns[name], values) for name, values in self.categories.items()}
         rows = self.columns.read(columns)
         unseen: dict[int, dict[str, str]] = {}
         for j, name in enumerate(self.features):
             for i in np.flatnonzero(rows.values[:, j] == UNSEEN).tolist() if name in self.categories else ():
                 unseen.setdefault(i, {})[name] = str(label_text(columns[name][i]))
-        self.n_rows += len(numbers)
+        self.counts["selected"] += len(numbers)
         if self.missing == "error" and not rows.answered.all():
             raise self._missing_values(file, np.isfinite(rows.values))
-        self.n_dropped += int(np.sum(~rows.answered))
+        self._count_dropped(rows)
         copied = [batch.column(name) for name in self.keep]
         kept = pa.RecordBatch.from_arrays(copied, schema=pa.schema(self.kept_fields))
         found = Batch(rows.values, rows.answered, kept, numbers, file.label, unseen, rows.strata)
         return found.only_complete() if self.missing == "drop" else found
+
+    def _count_dropped(self, rows: CodedRows) -> None:
+        """Count the rows without an answer, and in which columns their values are missing."""
+        self.counts["dropped"] += int(np.sum(~rows.answered))
+        gaps = ~np.isfinite(rows.values[~rows.answered])
+        self.counts.update({_GAP + name: int(n) for name, n in zip(self.features, gaps.sum(axis=0), strict=True)})
+        if rows.strata is not None:
+            self.counts[f"{_GAP}{self.strata}"] += sum(label is None for label in rows.strata)
+
+    def times(self, batch: Batch) -> Times | None:
+        """When the rows of a batch were recorded; None without a column of times."""
+        if self.time is None:
+            return None
+        times = row_times(batch.kept, self.time, self._date_format)
+        self.order.add(times, batch.table)
+        return times
+
+    def time_notes(self) -> list[str]:
+        """Notes for the user on the times of the rows that were read."""
+        if self.time is None:
+            return []
+        order, given = self.date_format, self.files[0].options.date_format
+        first = [f"dates in {self.time} are read {order.replace('-', ' ')}."] if order and not given else []
+        return first + self.order.notes(self.time)
+
+    def _date_format(self) -> str:
+        """How dates are written that do not begin with the year: as given, or by all values of the column."""
+        given = self.files[0].options.date_format
+        wanted = pa.schema([(self.time, pa.string())])
+        columns = (batch.column(0) for file in self.files for batch, _ in file.batches(wanted))
+        if self.date_format is None:
+            self.date_format = given or dates_begin_with(columns)
+        return self.date_format
 
     def _missing_values(self, file: TableFile, finite: Flags) -> TableError:
         counts = {self.features[j]: int(np.sum(~finite[:, j])) for j in np.flatnonzero(~finite.all(axis=0)).tolist()}
@@ -241,21 +305,23 @@ def _check_complete(name: str, n_missing: int) -> None:
         )
 
 
-def row_times(kept: pa.RecordBatch, name: str) -> Times:
+def row_times(kept: pa.RecordBatch, name: str, date_format: Callable[[], str]) -> Times:
     """Values of a time column as numbers: microseconds since 1970 for dates, in whatever unit they are stored."""
     column = kept.column(name)
     kind: Kind = "number"
     _check_complete(name, column.null_count)
     try:
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            column = _parsed(column)
+            column = _parsed(column, date_format)
         if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
             zone = getattr(column.type, "tz", None)
-            kind = "date UTC" if zone else "date"
+            kind = f"date {zone}" if zone else "date"
             column = pc.cast(column, pa.timestamp("us", zone), safe=False)
         if pa.types.is_temporal(column.type):
             column = pc.cast(column, pa.int64())
         times = np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    except DateError as error:
+        raise TableError(f"--time: column {name!r}: {error}.") from None
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise TableError(f"--time: column {name!r} has neither numbers nor dates like 2026-01-31 23:59:59.") from None
     if not np.isfinite(times).all():
@@ -263,9 +329,8 @@ def row_times(kept: pa.RecordBatch, name: str) -> Times:
     return Times(times, kind)
 
 
-def _parsed(column: pa.Array) -> pa.Array:
+def _parsed(column: pa.Array, date_format: Callable[[], str]) -> pa.Array:
     """Text as numbers, or else as dates, with or without a time zone."""
-    for kind in (pa.float64(), pa.timestamp("us")):
-        with contextlib.suppress(pa.ArrowInvalid):
-            return pc.cast(column, kind)
-    return pc.cast(column, pa.timestamp("us", tz="UTC"))
+    with contextlib.suppress(pa.ArrowInvalid):
+        return pc.cast(column, pa.float64())
+    return parsed_dates(column, date_format)

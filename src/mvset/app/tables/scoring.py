@@ -1,5 +1,6 @@
 """Score a table in one pass, here or on a cluster: one result per row, and a summary of all rows."""
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import nullcontext
 from copy import deepcopy
@@ -15,7 +16,7 @@ import pyarrow.compute as pc
 
 from mvset.app.summaries.scan import ScanPart, ScoredRows, TableScan, written_levels
 from mvset.app.tables.errors import TableError, quoted
-from mvset.app.tables.reading import Batch, OnShare, TableReader, ignore_share, row_times
+from mvset.app.tables.reading import Batch, OnShare, TableReader, ignore_share
 from mvset.app.tables.writing import Write, table_writer
 from mvset.devices.answers import settled
 from mvset.devices.device import CopiedRowsScore, Device, scored_on
@@ -64,6 +65,11 @@ def score_table(
                 scoring.score_parts(cluster, reader, folder, write, on_progress)
         if reader.n_rows == reader.n_dropped:
             raise TableError(f"{reader.files[0].label} has no rows to score.")
+        if survey.n_rows + reader.n_dropped != reader.n_rows:
+            raise TableError(
+                f"{reader.n_rows} rows were read, but {survey.n_rows} have an answer and {reader.n_dropped} have none: "
+                "nothing is written."
+            )
 
 
 @dataclass
@@ -82,7 +88,7 @@ class _Scoring:
             with stages.measured("writing"):
                 if scored is not None:
                     kept = partial(_kept_rows, complete, "table" in self.schema.names)
-                    times = None if reader.time is None else row_times(complete.kept, reader.time)
+                    times = reader.times(complete)
                     add = partial(self.survey.add, table=batch.table, times=times, unseen=complete.unseen)
                     add(complete.rows, scored, complete.numbers, kept)
                 if write is not None:
@@ -124,9 +130,9 @@ class _Scoring:
         self.survey.model.estimator.set_params(n_jobs=1)  # a worker has one core for each of its tasks
         files = [None if folder is None else Path(folder, f"{i}.feather") for i in range(len(parts))]
         found = cluster(deepcopy(self).score_part, parts, files)
-        for done, (part, n_rows, n_dropped) in enumerate(found, start=1):
+        for done, (part, counts) in enumerate(found, start=1):
             self.survey.merge(part)
-            reader.n_rows, reader.n_dropped = reader.n_rows + n_rows, reader.n_dropped + n_dropped
+            reader.counts.update(counts)
             if write is not None and (file := files[done - 1]) is not None:
                 with pa.memory_map(str(file)) as source, pa.ipc.open_file(source) as results:
                     for i in range(results.num_record_batches):
@@ -134,12 +140,12 @@ class _Scoring:
                 file.unlink()
             on_progress(done / len(parts))
 
-    def score_part(self, reader: TableReader, out: Path | None) -> tuple[ScanPart, int, int]:
+    def score_part(self, reader: TableReader, out: Path | None) -> tuple[ScanPart, Counter[str]]:
         """What a worker does: score a part of a table, write the results, and return what it counted."""
         mine = deepcopy(self)  # several parts may come together
         with nullcontext() if out is None else table_writer(out, self.schema) as write:
             mine.score(reader, write, ignore_share, None, Stages())
-        return mine.survey.part, reader.n_rows, reader.n_dropped
+        return mine.survey.part, reader.counts
 
 
 def _kept_rows(batch: Batch, with_table: bool, selected: Indices) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """Find the tables that users name: files, folders, patterns, standard input, archives, databases; and their formats."""
 
 import glob
+import re
 import stat
 import zipfile
 from collections.abc import Sequence
@@ -8,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from mvset.app.tables.csv_file import CsvFile
 from mvset.app.tables.databases import spool_postgresql, spool_sqlite
 from mvset.app.tables.errors import TableError
-from mvset.app.tables.formats import FORMATS, TableFile
+from mvset.app.tables.formats import FeatherFile, NdjsonFile, ParquetFile, TableFile
 from mvset.app.tables.opening import Version, decoded, encoding_of, opened, unchanged
 from mvset.app.tables.options import GUESS, FormatName, ReadingOptions
 from mvset.app.tables.spooling import spool_json, spool_members, spool_stream, spool_workbook
@@ -25,8 +27,17 @@ _ENDINGS_OF: dict[FormatName, str] = {
     "sqlite": ".db .sqlite",
 }
 _ENDINGS = {ending: name for name, endings in _ENDINGS_OF.items() for ending in endings.split()}
-_PACKED = (".gz", ".bz2", ".zst")
+_PACKED = (".gz", ".bz2", ".xz", ".zst")
+_FORMATS: dict[str, type[TableFile]] = {
+    "csv": CsvFile,
+    "ndjson": NdjsonFile,
+    "parquet": ParquetFile,
+    "feather": FeatherFile,
+}
 _MAGIC: dict[bytes, FormatName] = {b"PAR1": "parquet", b"ARROW1": "feather", b"SQLite format 3\0": "sqlite"}
+_OPTIONS = {"sheet", "separator", "header", "encoding", "decimal", "skip_rows", "comment", "names"}
+_MEANINGFUL: dict[str, set[str]] = {"csv": _OPTIONS - {"sheet"}, "excel": _OPTIONS - {"separator", "encoding"}}
+_MEANINGFUL["json"] = {"encoding"}
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _BINARY = ("parquet", "feather", "excel", "sqlite")
 
@@ -48,7 +59,7 @@ def _files_of(name: str, options: ReadingOptions) -> list[TableFile]:
     if name.startswith("sqlite:///"):
         return _query_result(spool_sqlite(Path(name.removeprefix("sqlite:///")), name, options.query), name, options)
     if name.startswith(("postgresql://", "postgres://")):
-        return [FORMATS["parquet"](spool_postgresql(name, options.query), options, "the result of --query")]
+        return [ParquetFile(spool_postgresql(name, options.query), options, "the result of --query")]
     found = [Path(name)] if Path(name).exists() else [Path(each) for each in sorted(glob.glob(name, recursive=True))]
     if not found:
         raise TableError(f"There is no file {name}.")
@@ -80,23 +91,33 @@ def _opened(path: Path, label: str, options: ReadingOptions) -> list[TableFile]:
             return [file for name, member in members for file in _opened(member, f"{label}/{name}", options)]
         if options.query is not None and kind != "sqlite":
             raise TableError(f"--query: {label} is not a database.")
+        _check_meaning(kind, label, options)
         if kind == "excel":
-            options = replace(options, separator=",", comment=options.comment or "")
-            return [FORMATS["csv"](spool_workbook(path, label, options.sheet), options, label)]
+            options = replace(options, separator=",", encoding="utf-8", has_units=False)
+            return [CsvFile(spool_workbook(path, label, options.sheet), options, label)]
         if kind == "json":
             with opened(path) as (_, stream):
                 content = stream.read()
-            text = decoded(content, options.encoding or encoding_of(content))
+            text = decoded(content, options.encoding or encoding_of(content) or "utf-8")
             return _query_result(spool_json(text, label), label, options)
     if kind == "sqlite":  # a query sees one state of it, whatever others write
         return _query_result(spool_sqlite(path, label, options.query), label, options)
-    return [FORMATS[kind](path, options, "" if label == str(path) else label, version)]
+    return [_FORMATS[kind](path, options, "" if label == str(path) else label, version)]
+
+
+def _check_meaning(kind: FormatName, label: str, options: ReadingOptions) -> None:
+    """Fail if an option means nothing in a format: it would be ignored."""
+    for name in sorted(_OPTIONS - _MEANINGFUL.get(kind, set())):
+        if getattr(options, name) not in (None, ()):
+            raise TableError(f"--read {name.replace('_', '-')} means nothing for {label}, which is {kind}.")
 
 
 def _query_result(path: Path, label: str, options: ReadingOptions) -> list[TableFile]:
     """A temporary file of rows below their names."""
-    options = replace(options, separator=",", header=True, comment="", skip_rows=None)
-    return [FORMATS["csv"](path, options, label)]
+    options = replace(
+        options, separator=",", header=True, comment="", skip_rows=None, encoding="utf-8", has_units=False
+    )
+    return [CsvFile(path, options, label)]
 
 
 def _format_of(path: Path) -> FormatName | Literal["zip"]:
@@ -119,10 +140,10 @@ def _format_of(path: Path) -> FormatName | Literal["zip"]:
             content = stream.read(65_536)
     except OSError:
         return "csv" if by_ending in _BINARY else by_ending
-    text = decoded(content, encoding_of(content)).lstrip()
-    if text.startswith("["):
+    text = decoded(content, encoding_of(content) or "utf-8").lstrip()
+    if re.match(r"\[\s*(?:[{\[\]]|$)", text):  # a name in brackets may begin a text
         return "json"
-    if text.startswith("{"):
+    if re.match(r"\{\s*(?:[\"}]|$)", text):
         lines = text.split("\n")[0].rstrip().endswith("}") and "\n{" in text
         return "ndjson" if by_ending == "ndjson" or lines else "json"
     return by_ending if by_ending in ("json", "ndjson") else "csv"

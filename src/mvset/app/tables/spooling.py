@@ -81,7 +81,7 @@ def spool_rows(names: Sequence[str] | None, rows: Iterable[Sequence[Any]]) -> Pa
 def spool_json(text: str, label: str) -> Path:
     """An array of objects."""
     try:
-        objects = json.loads(text)
+        objects = json.loads(text, object_pairs_hook=_distinct)
     except RecursionError:
         raise TableError(f"{label} cannot be read: it is nested too deeply.") from None
     except ValueError as error:
@@ -90,6 +90,16 @@ def spool_json(text: str, label: str) -> Path:
         raise TableError(f'{label} must be an array of objects, such as [{{"flow": 1.5}}, …], or one object per line.')
     names = list(dict.fromkeys(name for each in objects for name in each))
     return spool_rows(names, ([each.get(name) for name in names] for each in objects))
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose names are distinct: the values of others would be lost."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"an object has {twice!r} more than once")
+    return found
 
 
 def spool_workbook(source: Path, label: str, sheet: str | None) -> Path:
@@ -103,7 +113,7 @@ def spool_workbook(source: Path, label: str, sheet: str | None) -> Path:
         book = CalamineWorkbook.from_path(str(source))
         if sheet is not None and sheet not in book.sheet_names:
             raise TableError(f"--read sheet: {label} has no sheet {sheet!r}. It has {quoted(book.sheet_names)}.")
-        rows = book.get_sheet_by_name(sheet or book.sheet_names[0]).to_python(skip_empty_area=False)
+        rows = book.get_sheet_by_name(sheet or book.sheet_names[0]).to_python(skip_empty_area=True)
     except (CalamineError, OSError, ValueError) as error:
         if isinstance(error, TableError):
             raise
@@ -147,7 +157,7 @@ def _cell(value: Any) -> Any:
     if isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, bytes):
-        return value.hex()
+        return f"0x{value.hex()}"  # bytes without digits of a number
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return int(value)  # workbooks know no integers
     return value

@@ -139,6 +139,7 @@ class Watcher:
         finally:
             remove_spooled()
         if Version.of(path) == version:  # otherwise it was not complete, and is scored once it is
+            yield from (f"Note: {name}: {note}" for note in reader.time_notes())
             yield self._stored(name, version, survey, reader, results)
             yield from self._run_commands()
 

@@ -1,0 +1,259 @@
+"""Find where a text table begins: lines above it, the names of the columns, rows of units, the first row of data."""
+
+import itertools
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from mvset.app.tables.errors import TableError, quoted
+from mvset.app.tables.marks import is_some_number
+from mvset.app.tables.numbers import NumberStyle
+from mvset.app.tables.options import ReadingOptions
+from mvset.app.tables.units import are_units
+
+if TYPE_CHECKING:
+    from mvset.app.tables.dialect import Dialect
+
+NO_COLUMN = "\0"  # begins the name of a column that is there only because a separator ends each row
+COMMENT_MARKS = ("#", "%")
+_TOP = 50  # rows in which a table begins
+_TYPICAL = 50  # rows that show which columns are numeric
+_MAX_UNITS = 2  # rows below the header: units, and types
+
+Cells = list[str]
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """The rows at the top of a text that are no data."""
+
+    names: tuple[str, ...]
+    header: bool
+    above: int  # rows above the header, or above the data if there is no header
+    units: int  # rows between the header and the data
+
+    @property
+    def first(self) -> int:
+        """The first row of data."""
+        return self.above + self.header + self.units
+
+
+@dataclass(frozen=True)
+class TopRows:
+    """The rows of a text, most of which have `width` cells."""
+
+    rows: Sequence[Cells]
+    width: int
+    given: ReadingOptions
+    before: "Dialect | None"  # of the table that a model was fitted to, if it has the same separator
+    label: str
+
+    def beginning(self) -> Beginning:
+        """Where the table begins, by what the user says, the columns of a model, or the cells."""
+        above = self._model_header()
+        header: bool | None = True
+        if above is None:
+            above = self._first_full()
+            header = self._known_header()
+            if header is None:
+                header = self._is_header(above) and not (self._commented_names(above) and self._n_units(above))
+            if not header:
+                above, header = self._without_header(above)
+        if not header:
+            return Beginning(self._numbered_names(above), False, above, self._n_units(above))
+        names = self._names(self.rows[above]) if above < len(self.rows) else ()
+        found = Beginning(names, True, above, self._n_units(above + 1))
+        if found.first < len(self.rows) and self._commented_names(found.first + 1):
+            raise self._names_or_data(self.rows[found.first])
+        return found
+
+    @cached_property
+    def numeric(self) -> list[int]:
+        """Columns that are numbers in most rows; the first rows may be something else."""
+        same = [row for row in self.rows if len(row) == self.width]
+        sample = same[max(min(3, len(same) // 2), len(same) // 2 - _TYPICAL) :][:_TYPICAL]
+        counts = [sum(is_some_number(row[j]) for row in sample) for j in range(self.width)]
+        known = [sum(not self._missing(row[j]) for row in sample) for j in range(self.width)]
+        return [j for j in range(self.width) if 2 * counts[j] > known[j]]
+
+    @cached_property
+    def _last(self) -> int:
+        """The last column with values: a separator at the end of each row makes one without."""
+        same = [row for row in self.rows if len(row) == self.width]
+        return max((j for j in range(self.width) if any(row[j] for row in same)), default=self.width - 1)
+
+    def _missing(self, cell: str) -> bool:
+        return self._style.is_missing(cell)
+
+    @cached_property
+    def _style(self) -> NumberStyle:
+        return NumberStyle(missing=self.given.missing)
+
+    def _numbers_in(self, row: Cells) -> list[str]:
+        """The numbers in the columns of numbers."""
+        return [row[j] for j in self.numeric if j < len(row) and is_some_number(row[j])]
+
+    def _known_header(self) -> bool | None:
+        """Whether there is a header, by the user or by the table of a model."""
+        return self.before.header if self.given.header is None and self.before is not None else self.given.header
+
+    def _model_header(self) -> int | None:
+        """The row with the names of the model's columns."""
+        wanted = set(self.given.columns)
+        if not wanted or self._known_header() is False:
+            return None
+        found = next((i for i, row in enumerate(self.rows[:_TOP]) if wanted <= set(self._names(row))), None)
+        above = [row for row in self.rows[: found or 0] if len(row) == self.width]
+        data = [row for row in above if 2 * len(self._numbers_in(row)) > len(self.numeric)]
+        self._check_above(data, bool)
+        return found
+
+    def _first_full(self) -> int:
+        """The first row as wide as the table: no comment, and not filled up with empty cells."""
+        for i, row in enumerate(self.rows[:_TOP]):
+            is_full = self._last < len(row) <= self.width + (not row[-1]) and row[self._last]
+            if is_full and not self._is_comment(row):
+                return i
+        return 0
+
+    def _is_comment(self, row: Cells) -> bool:
+        """Whether a row above the header is a comment: # before a space, or alone. In #no,load it is part of a name."""
+        first = row[0]
+        apart = first[1:2] in (" ", "\t", *COMMENT_MARKS)
+        return first.startswith(COMMENT_MARKS) and (apart or len(row) != self.width) and not self._missing(first)
+
+    def _is_header(self, i: int) -> bool:
+        """Whether a row has names: no numbers where numbers follow, or, in text, nothing that comes again."""
+        row, rows = self.rows[i], self.rows[i + 1 :]
+        if not self.numeric:
+            return len(set(row)) == len(row) and not any(set(row) & set(each) for each in rows)
+        numbers = self._numbers_in(row)
+        if numbers:
+            return self._has_numbers_for_names(i, numbers)
+        if not all(self._missing(row[j]) and row[j] != "Na" for j in self.numeric if j < len(row)):  # sodium
+            return True
+        texts = [j for j in range(len(row)) if j not in self.numeric and row[j]]
+        if texts and not any(row[j] in [each[j] for each in rows if len(each) == len(row)] for j in texts):
+            raise self._names_or_data(row)
+        return False
+
+    def _has_numbers_for_names(self, i: int, numbers: list[str]) -> bool:
+        """Whether numbers are the names of columns: whole numbers above decimals. Refuses what may be both."""
+        row = self.rows[i]
+        named = [row[j] for j in self.numeric if j < len(row) and row[j]]
+        if numbers != named or len(set(numbers)) < len(numbers) or not all(each.isdecimal() for each in numbers):
+            return False
+        unlike = {j: self._is_unlike(i, j) for j in range(min(len(row), self.width)) if row[j]}
+        if not row[0] and self._is_row_number(i, 0):
+            return True
+        if len(numbers) > 1 and all(unlike[j] for j in self.numeric if row[j]):
+            return True
+        steps = {int(b) - int(a) for a, b in itertools.pairwise(numbers)}
+        counted = numbers[0] == "0" if self.width == 1 else steps == {1} and (numbers[0] in "01" or len(numbers) > 2)
+        if any(unlike.values()) or counted:
+            raise self._names_or_data(row)
+        return False
+
+    def _names_or_data(self, row: Cells) -> TableError:
+        return TableError(
+            f"{self.label}: the first row, {quoted(row)}, may be names of columns or a row of data. Use --read "
+            "header=yes or --read header=no."
+        )
+
+    def _is_unlike(self, i: int, j: int) -> bool:
+        """Whether the top cell of a column is unlike the others: a whole number above decimals, or a new word."""
+        column = [row[j] for row in self.rows[i + 1 :] if len(row) == self.width and not self._missing(row[j])]
+        if j in self.numeric:
+            return len(column) > 1 and not any(each.lstrip("+-−").isdecimal() for each in column)
+        coded = all(re.search(r"\d", each) for each in column) and not re.search(r"\d", self.rows[i][j])
+        return self.rows[i][j] not in column and bool(column) and (coded or 2 * len(set(column)) < len(column))
+
+    def _is_row_number(self, i: int, j: int) -> bool:
+        """Whether a column counts the rows below one."""
+        cells = [row[j] for row in self.rows[i + 1 :] if len(row) == self.width]
+        return cells in ([str(i + start) for i in range(len(cells))] for start in (0, 1))
+
+    def _without_header(self, first: int) -> tuple[int, bool]:
+        """Where the data begins, if the first full row is data; and whether a row above it has names after all."""
+        skipped = self.rows[:first]
+        begin = next((i for i, row in enumerate(skipped) if len(row) == self.width and self._is_data(i)), first)
+        above = [i for i in range(begin) if not self._is_comment(self.rows[i])]
+        self._check_above([self.rows[i] for i in above], is_some_number)
+        if self._known_header() is False:
+            return begin, False
+        for row in (self.rows[i] for i in above if len(self.rows[i]) == self.width > 1):
+            if sum(map(bool, row)) * 2 <= len(row) and " " not in row[0] and any(row):
+                raise self._names_or_data(row)
+        row = self.rows[above[-1]] if above else []
+        if above and self._commented_names(above[-1]) and self._n_units(above[-1]):
+            return above[-1], False
+        if above and above[-1] == begin - 1 and 2 * sum(map(bool, row)) > len(row) > 1:
+            with_row_names = len(row) == self.width - 1 and self._has_row_names(begin)
+            self._check_above([] if with_row_names or len(row) == self.width else [row], bool)
+            return begin - 1, True
+        return begin, False
+
+    def _is_data(self, i: int) -> bool:
+        """Whether a row that is not full is data: a number, a text that comes again, or nothing above all others."""
+        row, rows = self.rows[i], [each for each in self.rows[i + 1 :] if len(each) == self.width]
+        again = any(row[j] and row[j] in [each[j] for each in rows] for j in range(self.width))
+        return bool(self._numbers_in(row)) or again or not any(cell for each in self.rows[: i + 1] for cell in each)
+
+    def _check_above(self, rows: Sequence[Cells], like_data: Callable[[str], bool]) -> None:
+        """Refuse to leave out rows above the table that may be data or names."""
+        for row in rows:
+            if any(like_data(cell) for cell in row):
+                raise TableError(
+                    f"{self.label}: {quoted(row)} stands above rows with {self.width} values. Correct the file, or "
+                    "leave out lines above the table with --read skip-rows."
+                )
+
+    def _has_row_names(self, begin: int) -> bool:
+        """Whether the first column has names of rows: row numbers, or text of which none comes twice."""
+        cells = [row[0] for row in self.rows[begin:] if len(row) == self.width]
+        return self._is_row_number(begin - 1, 0) or (0 not in self.numeric and len(set(cells)) == len(cells))
+
+    def _names(self, row: Cells) -> tuple[str, ...]:
+        """The names of all columns: the last may have none, or the first, which then has the names of rows."""
+        if len(row) == self.width - 1 == self._last:
+            row = ["", *row]
+        return *row[: self._last + 1], *(f"{NO_COLUMN}{j}" for j in range(self._last + 1, self.width))
+
+    def _numbered_names(self, first: int) -> tuple[str, ...]:
+        """Names that the user gives, or of the last comment above the rows; or else numbers."""
+        named = self.given.names or (self.before.names if self.before else ())
+        if self.given.names and len(named) != self._last + 1:
+            raise TableError(f"--read names: there are {len(named)} names for {self._last + 1} columns.")
+        if len(named) == self._last + 1:
+            return self._names(list(named))
+        return self._names(self._commented_names(first) or [f"column{j + 1}" for j in range(self.width)])
+
+    def _commented_names(self, first: int) -> Cells:
+        """Names in the comment above the rows, if it has as many, and looks like names and not like a remark."""
+        if not first or not self._is_comment(self.rows[first - 1]):
+            return []
+        row = self.rows[first - 1]
+        names = row[1:] if row[0] in COMMENT_MARKS else [re.sub(r"^[#%]+\s*", "", row[0]).strip('"'), *row[1:]]
+        if len(names) != self.width or not all(names[: self._last + 1]):
+            return []
+        remark = any(re.search(r"[:;=]" if self.width > 1 else r"[:;=\s]", name) for name in names)
+        if remark and self.width > 1 and self.given.header is None:
+            raise self._names_or_data(row)
+        return [] if remark else names
+
+    def _n_units(self, start: int) -> int:
+        """Rows from one on with units or types, if every row below has numbers or missing values there."""
+        if not self.given.has_units or not self.numeric or self.width == 1:
+            return 0
+        n_units = 0
+        for row in self.rows[start : start + _MAX_UNITS]:
+            cells = [row[j] for j in self.numeric if j < len(row)]
+            missing = any(cell and self._missing(cell) for cell in cells)  # N/A is no force per current
+            if len(row) != self.width or self._numbers_in(row) or missing or not are_units(cells):
+                break
+            n_units += 1
+        others = [row for row in self.rows[start + n_units :] if len(row) == self.width]
+        numbers = all(is_some_number(row[j]) or self._missing(row[j]) for row in others for j in self.numeric)
+        return n_units if numbers and others else 0
