@@ -142,6 +142,8 @@ def test_dates_and_numbers_do_not_mix(levels):
         (1.7e15, "date", "2023-11-14 22:13:20"),
         (1.7e15 + 40e6, "date", "2023-11-14 22:14"),
         (1.7e15 + 1e3, "date UTC", "2023-11-14 22:13:20.001 UTC"),
+        (1.7e15, "date -05:30", "2023-11-14 16:43:20 -05:30"),
+        (1.7e15, "date Europe/Berlin", "2023-11-14 23:13:20 Europe/Berlin"),
     ],
 )
 def test_times_as_people_write_them(time, kind, text):

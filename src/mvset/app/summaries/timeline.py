@@ -130,10 +130,11 @@ class Timeline:
         )
 
     def _take(self, new: NDArray[np.void], kind: Kind) -> None:
-        if not len(self.blocks) and len(new):
-            self.kind = kind
-        if len(new) and (self.kind == kind or all(each.startswith("date ") for each in (self.kind, kind))) is False:
-            raise ValueError(f"--time: some rows have a {self.kind} for their time, others a {kind}.")
+        if len(new):
+            self.kind = self.kind if len(self.blocks) else kind
+            # Times with zones are instants; all are shown in the zone of the first.
+            if self.kind != kind and not (self.kind.startswith("date ") and kind.startswith("date ")):
+                raise ValueError(f"--time: some rows have a {self.kind} for their time, others a {kind}.")
         self.blocks = self._grouped(np.concatenate([self.blocks, self._grouped(new)]))
         if len(self.blocks) > self._max_blocks:
             self._widen()

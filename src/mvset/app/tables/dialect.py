@@ -57,11 +57,8 @@ class Dialect:
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Self:
         """The dialect that a model remembers."""
-        known = {each.name for each in fields(cls)}
-        return cls(
-            **{key: value for key, value in stored.items() if key in known}
-            | {"numbers": NumberStyle(**stored["numbers"])}
-        )
+        known = {each.name: stored[each.name] for each in fields(cls) if each.name in stored}
+        return cls(**known | {"numbers": NumberStyle(**stored["numbers"])})
 
 
 def guess(text: str, given: ReadingOptions, label: str = "the table") -> Dialect:
@@ -76,7 +73,7 @@ def guess(text: str, given: ReadingOptions, label: str = "the table") -> Dialect
     if best is None:
         return Dialect(named or ",")
     found = best.dialect(given, label)
-    return replace(found, above=found.above + skip, first=found.first + skip)
+    return replace(found, above=found.above + skip, first=-1 if found.first < 0 else found.first + skip)
 
 
 @dataclass(frozen=True)
@@ -121,12 +118,14 @@ class _Candidate:
         if not given.separator:
             _check_separator(label, self.separator, rows, header=found.header)
         starts, ends = zip(*self.lines, strict=True)
+        first = ends[found.first - 1] if found.first > found.above else starts[found.above]
+        first = first if found.first < len(self.rows) else -1
         return Dialect(
             self.separator,
             found.header,
             starts[found.above],
             found.units,
-            -1 if found.first == len(self.rows) else ends[found.first - 1] if found.header else starts[found.above],
+            first,
             self._comment(given, found.first),
             replace(style, missing=given.missing),
             percents,
@@ -143,7 +142,7 @@ class _Candidate:
 
 
 def _likeness(rows: Sequence[Cells], separator: str, given: ReadingOptions) -> float:
-    """How much rows are like those of a table: numbers and dates in several columns, and no cells left uncut."""
+    """How much rows look like a table: numbers and dates in several columns, and no cells left uncut."""
     cells, style = [cell for row in rows for cell in row], NumberStyle(missing=given.missing)
     known = sum(is_some_number(cell) or style.is_missing(cell) or bool(_DATED.match(cell)) for cell in cells)
     others = ";|," if separator == ANY_SPACE else ";|"

@@ -1,0 +1,85 @@
+"""Where a text table begins: lines above it, names, units, and rows that must not be lost."""
+
+import pytest
+
+from mvset.app.tables.dialect import Dialect, guess
+from mvset.app.tables.errors import TableError
+from mvset.app.tables.options import ReadingOptions
+
+ROWS = "1.5,2.5,3.5\n1.6,2.4,3.25\n1.7,2.25,3.1\n1.8,2.1,3.7\n"
+
+
+def found(text, **given):
+    dialect = guess(text, ReadingOptions(**given))
+    return dialect.names, dialect.header, dialect.first
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a,b,c\n" + ROWS, (("a", "b", "c"), True, 1)),
+        (ROWS, (("column1", "column2", "column3"), False, 0)),
+        ("# plant 7\n# b\na,b,c\n" + ROWS, (("a", "b", "c"), True, 3)),
+        ("# a,b,c\n" + ROWS, (("a", "b", "c"), False, 1)),
+        ("#no,%load,c\n" + ROWS, (("#no", "%load", "c"), True, 1)),
+        ("Report of May\n\na,b,c\n" + ROWS, (("a", "b", "c"), True, 3)),
+        ("Export of May,,\n,,\na,b,c\n" + ROWS, (("a", "b", "c"), True, 3)),
+        ("Export of May,,\n" + ROWS, (("column1", "column2", "column3"), False, 1)),
+        ("a,b,c\n°C,bar,-\n" + ROWS, (("a", "b", "c"), True, 2)),
+        ("a,b,c\nA,<0.1,<0.1\n" + ROWS, (("a", "b", "c"), True, 1)),
+        ("# a,b,c\n°C,bar,-\n" + ROWS, (("a", "b", "c"), False, 2)),
+        (",0,1\n0,2.5,3.5\n1,2.4,3.6\n2,2.3,3.3\n", (("", "0", "1"), True, 1)),
+        ("2019,2020,2021\n" + ROWS, (("2019", "2020", "2021"), True, 1)),
+        ("b,c\nr1,2.5,3.5\nr2,2.4,3.6\nr3,2.3,3.3\n", (("", "b", "c"), True, 1)),
+        ("a,b,c,\n1.5,2.5,3.5,\n1.6,2.4,3.6,\n", (("a", "b", "c", "\x003"), True, 1)),
+        ("x\n\n3\n5\n", (("x",), True, 1)),  # an empty line is a missing value
+        ("NA,x\n1.5,x\n2.5,y\n", (("column1", "column2"), False, 0)),
+        ("K,Na\n1.5,2.5\n2.5,3.5\n", (("K", "Na"), True, 1)),
+    ],
+)
+def test_where_a_table_begins(text, expected):
+    assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("0,1\n5,7\n6,8\n9,4\n", "may be names of columns or a row of data"),
+        ("ID-1,null\nID-2,0.5\nID-3,0.7\n", "may be names of columns or a row of data"),
+        ("a,b\n" + ROWS, "stands above rows with 3 values"),
+        ("a,b,c,d\n" + ROWS, "stands above rows with 3 values"),
+        ("5\n" + ROWS, "stands above rows with 3 values"),
+        ("# unit: bar, offset 0.5, c\n" + ROWS, "may be names of columns or a row of data"),
+        ("5,61\n3,92\n", "may be one number or 2"),
+        ("units sold\n459 866\n488 055\n", "may be one number or 2"),
+    ],
+)
+def test_what_may_be_data_is_not_skipped(text, said):
+    with pytest.raises(TableError, match=said):
+        found(text)
+
+
+def test_the_user_decides_about_the_header():
+    assert found("0,1\n5,7\n6,8\n", header=True, separator=",") == (("0", "1"), True, 1)
+    assert found("0,1\n5,7\n6,8\n", header=False, separator=",") == (("column1", "column2"), False, 0)
+    assert found(ROWS, names=("a", "b", "c")) == (("a", "b", "c"), False, 0)
+    with pytest.raises(TableError, match="2 names for 3 columns"):
+        found(ROWS, names=("a", "b"))
+
+
+def test_the_names_of_a_model_show_the_header():
+    text = "0,1,x\n" + ROWS
+    assert found(text, columns=("0", "1")) == (("0", "1", "x"), True, 1)
+    assert found("Site A, line 2, May\na,b,c\n" + ROWS, columns=("a", "c")) == (("a", "b", "c"), True, 2)
+    with pytest.raises(TableError, match="stands above"):
+        found(ROWS + "a,b,c\n" + ROWS, columns=("a", "c"))
+
+
+def test_names_of_a_table_without_a_header_are_remembered():
+    before = Dialect(header=False, names=("a", "b", "c")).as_json()
+    assert found(ROWS, like=before) == (("a", "b", "c"), False, 0)
+
+
+@pytest.mark.parametrize(("between", "mark"), [("# pump changed\n", "#"), ("% x\n", "%"), ("", ""), ("#C,5,6\n", "")])
+def test_lines_among_the_rows_are_comments_if_they_have_another_width(between, mark):
+    assert guess("a,b,c\n" + ROWS + between + ROWS, ReadingOptions()).comment == mark
