@@ -682,6 +682,7 @@ def test_rows_that_were_read_selected_and_answered_add_up(model):
             (option, ending)
             for option in ("skip-rows=1", "separator=;", "decimal=,")
             for ending in ("parquet", "feather", "ndjson", "db")
+            if (option, ending) != ("decimal=,", "db")  # text in a database may have decimal commas
         ),
         ("sheet=A", "csv"),
         ("sheet=A", "parquet"),

@@ -35,6 +35,10 @@ def found(text, **given):
         ("x\n\n3\n5\n", (("x",), True, 1)),  # an empty line is a missing value
         ("NA,x\n1.5,x\n2.5,y\n", (("column1", "column2"), False, 0)),
         ("K,Na\n1.5,2.5\n2.5,3.5\n", (("K", "Na"), True, 1)),
+        ('"x"\n"1" 1.5\n"2" 2.5\n"3" 2.25\n', (("", "x"), True, 1)),  # R, with one column
+        ('"a", "b"\n"1.5", "x, y"\n"2.5", "z"\n', (("a", "b"), True, 1)),  # spaces before quotation marks
+        ("a state y\n0,370 off -0,25\n0,382 on -0,75\n", (("a", "state", "y"), True, 1)),
+        ('"v","t"\n' + '"0.5","a\tb"\n' * 5, (("v", "t"), True, 1)),
     ],
 )
 def test_where_a_table_begins(text, expected):
@@ -51,6 +55,10 @@ def test_where_a_table_begins(text, expected):
         ("5\n" + ROWS, "stands above rows with 3 values"),
         ("# unit: bar, offset 0.5, c\n" + ROWS, "may be names of columns or a row of data"),
         ("5,61\n3,92\n", "may be one number or 2"),
+        ("rate\n-2,869,050\n3,904,023\n", "may be one number or 3"),
+        ("flow\n1,10\n2,47\n3,84\n", "may be one number or 2"),
+        ("sample,400.5,401.5\ns0,0.05,0.025\ns1,0.15,0.125\n", "may be names of columns or a row of data"),
+        ("28.11.2025 19:39,\n28.11.2025 19:40,20\n28.11.2025 19:41,31\n", "may be names of columns or a row of data"),
         ("units sold\n459 866\n488 055\n", "may be one number or 2"),
     ],
 )
@@ -83,3 +91,9 @@ def test_names_of_a_table_without_a_header_are_remembered():
 @pytest.mark.parametrize(("between", "mark"), [("# pump changed\n", "#"), ("% x\n", "%"), ("", ""), ("#C,5,6\n", "")])
 def test_lines_among_the_rows_are_comments_if_they_have_another_width(between, mark):
     assert guess("a,b,c\n" + ROWS + between + ROWS, ReadingOptions()).comment == mark
+
+
+def test_a_table_without_a_header_must_be_as_wide_as_that_of_the_model():
+    before = Dialect(header=False, names=("column1", "column2")).as_json()
+    with pytest.raises(TableError, match="the model's table has 2 names for 3 columns"):
+        found(ROWS, like=before)

@@ -26,7 +26,7 @@ def style(*columns, separator=";", decimal=None, like=None):
         (["0.5", "1,234 950"], NumberStyle(".", ",")),
         (["1538 1.234"], NumberStyle()),  # thousands have no mark here
         (["1'234,5 7,125"], NumberStyle(",", "'")),
-        (["1 2 1500"], NumberStyle(certain=False)),
+        (["1 2 1500"], NumberStyle(certain=False, marked=False)),
         (["+1,25% −3,5%"], COMMAS),
     ],
 )
@@ -63,6 +63,8 @@ def test_the_user_decides():
 
 def test_an_earlier_table_decides_unless_it_contradicts():
     assert style("5,123", like=COMMAS) == COMMAS
+    with pytest.raises(TableError):  # whole numbers have shown no mark
+        style("84.388", like=style("95904", separator=","))
     assert style("0.5", like=COMMAS) == NumberStyle()
     assert style("1 2", like=COMMAS) == COMMAS
     assert style("0,5", "1.234", like=NumberStyle(",", ".")) == NumberStyle(",", ".")

@@ -43,12 +43,12 @@ def test_thousands_are_read_back_exactly(values, style, digits):
 @given(cell=st.text("0123456789.,'+-−eE% \tNnAaIiFf/x", max_size=6), style=st.sampled_from(STYLES))
 def test_a_cell_has_a_value_if_it_is_a_number(cell, style):
     """The pattern by which the dialect is guessed, and the conversion, agree."""
-    words = (*MISSING, "inf", "+inf", "-inf")
+    words, percent = (*MISSING, "inf", "+inf", "-inf"), cell.strip().endswith("%")
     if is_number(cell.strip(), style):
-        assert isinstance(as_numbers(pa.array([cell]), style)[0].as_py(), float)
+        assert isinstance(as_numbers(pa.array([cell]), style, percent=percent)[0].as_py(), float)
     elif cell.strip().lower() not in words:
         with pytest.raises(NotANumber):
-            as_numbers(pa.array([cell]), style)
+            as_numbers(pa.array([cell]), style, percent=percent)
 
 
 @pytest.mark.parametrize(

@@ -67,14 +67,12 @@ class ColumnRoles:
 
     def identifiers(self, file: TableFile) -> list[str]:
         """Columns of whole numbers that increase from row to row, unless they are named or there are no others."""
-        kinds = pa.types
-        numbers = [
-            field.name for field in self._unnamed(file) if kinds.is_integer(field.type) or kinds.is_floating(field.type)
-        ]
+        unnamed, names = self._unnamed(file), file.schema.names
+        numbers = [each for each in unnamed if _is_plain_number(each.type) and names.count(each.name) == 1]
         if self.columns or not numbers:
             return []
-        rows = np.column_stack([column.to_numpy(zero_copy_only=False) for column in file.head(numbers).columns])
-        found = _selected(_increases(rows) & (rows == np.round(rows)).all(axis=0), numbers)
+        columns = file.head(pa.schema(numbers)).columns
+        found = [each.name for each, column in zip(numbers, columns, strict=True) if _counts_rows(column)]
         return found if len(found) < len(numbers) else []
 
     def _unnamed(self, file: TableFile) -> list[pa.Field]:
@@ -172,18 +170,17 @@ def check_columns(
 
 
 def _warn_about_sentinels(rows: Array, names: Sequence[str], numeric: Flags) -> None:
-    """Warn about -999 and the like: one value, many times, as far from all others as these are from each other."""
+    """Warn about -999 and the like: one value, many times, farther from all others than these are from each other."""
     for j in np.flatnonzero(numeric).tolist():
         values, counts = np.unique(rows[np.isfinite(rows[:, j]), j], return_counts=True)
         if len(values) < 3:
             continue
-        for extreme, others in ((0, values[1:]), (-1, values[:-1])):
-            value, nearest = values[extreme], others[0 if extreme == 0 else -1]
-            apart = abs(value - nearest) > others[-1] - others[0]
-            if counts[extreme] > 2 and apart and re.fullmatch(r"-?9{2,}(\.9+|\.0)?|-32768.0|65535.0", str(value)):
+        for value, count, others in ((values[0], counts[0], values[1:]), (values[-1], counts[-1], values[:-1])):
+            apart = np.abs(others - value).min() > np.ptp(others)
+            if count > 2 and apart and re.fullmatch(r"-?9{2,}(\.9+|\.0)?|-32768.0|65535.0", str(value)):
                 warn(
-                    f"{value:g} occurs {counts[extreme]} times in {names[j]!r}, far from all other values. If it "
-                    f"stands for a missing value: --read na={value:g}.",
+                    f"{value:g} occurs {count} times in {names[j]!r}, far from all other values. If it stands for a "
+                    f"missing value: --read na={value:g}.",
                     MvsetWarning,
                 )
 
@@ -206,6 +203,17 @@ def _check_magnitude(lowest: Array, highest: Array, names: Sequence[str]) -> Non
 def _increases(rows: Array) -> Flags:
     """Whether each column increases strictly from row to row, as row numbers and time stamps do."""
     return np.asarray((np.diff(rows, axis=0) > 0).all(axis=0) & (len(rows) > _MIN_INCREASING))
+
+
+def _is_plain_number(kind: Any) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def _counts_rows(column: pa.Array) -> bool:
+    """Whether a column has whole numbers that increase from row to row."""
+    values = column.to_numpy(zero_copy_only=False)
+    whole = column.null_count == 0 and np.array_equal(values, np.floor(values))
+    return bool(whole and _increases(values[:, None])[0])
 
 
 def _has_dominant_outliers(rows: Array) -> Flags:

@@ -6,12 +6,12 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
 
-from mvset.app.tables.dialect import ANY_SPACE, Dialect, guess, tabs_for_spaces
+from mvset.app.tables.dialect import ANY_SPACE, Dialect, guess, tabs_for_spaces, unpadded
 from mvset.app.tables.errors import TableError
 from mvset.app.tables.formats import TextFile, read_errors
 from mvset.app.tables.header import COMMENT_MARKS, NO_COLUMN
@@ -114,6 +114,8 @@ class CsvFile(TextFile):
         blocks, first = transcoded(stream, dialect.encoding), dialect.first
         if dialect.separator == ANY_SPACE:
             blocks = map(tabs_for_spaces, whole(blocks, end_of_lines))
+        if dialect.padded:
+            blocks = (unpadded(each, self._mark) for each in whole(blocks, end_of_lines))
         blocks = whole(blocks, partial(end_of_records, separator=self._mark))
         try:
             for text in without_empty_end(blocks) if len(names) == 1 else blocks:
@@ -132,9 +134,9 @@ class CsvFile(TextFile):
         read = pa.csv.ReadOptions(column_names=list(self.dialect.names))
         if self.options.comment:
             text = _without_comments(text, self.options.comment, self._mark)
-        if not text or (not single and text.isspace()):
+        if not text or (not single and not text.strip(b"\r\n")):
             return pa.table({name: pa.array([], convert.column_types[name]) for name in convert.include_columns})
-        others: list[_OtherRow] = []
+        others: list[Any] = []
         try:
             table = pa.csv.read_csv(native(text), read, parse, convert)
         except pa.ArrowInvalid:
@@ -178,9 +180,9 @@ class CsvFile(TextFile):
         """Say in the terms of the file what is wrong with a block."""
         if "invalid UTF8 data" in str(error):
             return self._not_in_encoding(self.dialect.encoding)
-        if not others or others[-1].skipped:
+        if "Expected" not in str(error):
             return error
-        row = others[-1].row
+        row = others[-1]
         said = f"has {counted(row.actual_columns, 'value')} instead of {row.expected_columns}: correct the file."
         if row.text.lstrip().startswith(COMMENT_MARKS):
             mark = row.text.lstrip()[0]
@@ -208,18 +210,11 @@ class _WrongRow(ValueError):
         self.row = row
 
 
-class _OtherRow(NamedTuple):
-    """A row with too many or too few values."""
-
-    row: Any
-    skipped: bool
-
-
-def _skipped(comment: str, others: list[_OtherRow], row: Any) -> str:
+def _skipped(comment: str, others: list[Any], row: Any) -> str:
     """Skip a row with too many or too few values if it is blank or a comment."""
     text = row.text.lstrip()
-    others.append(_OtherRow(row, not text or (bool(comment) and text.startswith(comment))))
-    return "skip" if others[-1].skipped else "error"
+    others.append(row)
+    return "skip" if not text or (comment and text.startswith(comment)) else "error"
 
 
 def _without_comments(text: bytes, comment: str, separator: str) -> bytes:

@@ -16,7 +16,7 @@ ANY_SPACE = " "  # stands for any white space
 _SEPARATORS = (",", ";", "\t", "|", ANY_SPACE)
 _NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "|", ANY_SPACE: "white space"}
 _SAMPLED = 2000  # lines
-_DATED = re.compile(r"\d+[-/:]\d")  # a date or a time begins like this
+_DATED = re.compile(r"\d+[-/:.]\d[\d :/.,+TZ-]*(?:[AaPp][Mm])?")  # a date or a time
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class Dialect:
     encoding: str = "utf-8"
     names: tuple[str, ...] = ()
     numeric: tuple[int, ...] = ()  # columns that are numbers in most rows
+    padded: bool = False  # whether spaces stand between separators and quotation marks
 
     @property
     def said(self) -> str:
@@ -68,7 +69,12 @@ def guess(text: str, given: ReadingOptions, label: str = "the table") -> Dialect
     excel = re.fullmatch(r"sep=(.)", "".join(lines[skip : skip + 1]).strip(" "))
     skip += excel is not None  # Excel's way to name the separator
     named = given.separator or (excel[1] if excel else None)
-    candidates = [_Candidate.of(lines[skip:], each, given) for each in ([named] if named else _SEPARATORS)]
+    lines = lines[skip:]
+    bare = [re.sub(r'"[^"]*"', '""', line) for line in lines]  # without what is in quotation marks
+    separators = [named] if named else [each for each in _SEPARATORS if each == "," or each in "".join(bare)]
+    candidates = [_Candidate.of(lines, bare, each, given) for each in separators]
+    if not any(candidates):  # one column of decimal commas
+        candidates = [_Candidate.of(lines, bare, ";", given)]
     best = max((each for each in candidates if each is not None), key=lambda each: each.points, default=None)
     if best is None:
         return Dialect(named or ",")
@@ -85,38 +91,49 @@ class _Candidate:
     lines: list[tuple[int, int]]  # in which each row begins, and the next line after it
     width: int  # columns of most rows
     points: float  # how much the rows are like a table
+    padded: bool  # whether there are spaces before quotation marks
 
     @classmethod
-    def of(cls, lines: Sequence[str], separator: str, given: ReadingOptions) -> "_Candidate | None":
+    def of(
+        cls, lines: Sequence[str], bare: Sequence[str], separator: str, given: ReadingOptions
+    ) -> "_Candidate | None":
+        padded = separator != ANY_SPACE and any(f'{separator} "' in line for line in lines)
+        if padded:
+            lines = unpadded("\n".join(lines).encode(), separator).decode().split("\n")
         rows, places = _cut(lines, separator, given.comment)
         if not rows:
             return None
-        last = [len(row) for row in rows if not row[0].startswith(COMMENT_MARKS)][-200:] or [len(rows[-1])]  # data
+        widths = [len(row) for row in rows if not row[0].startswith(COMMENT_MARKS)] or [len(rows[-1])]
+        last = widths[-200:]  # data, whatever stands above
         width = max(set(last), key=last.count)
         same = [row for row in rows if len(row) == width]
         if separator == "," and (width, len(rows[0])) == (2, 1) and _may_be_decimals(same):
             return None  # one column of decimal commas, below its name
-        points = len(same) / len(rows) * _likeness(same[1:] or same, separator, given)
+        points = widths.count(width) / len(widths) * _likeness(same[1:] or same, given)
+        points *= 1.0 if width > 1 else 0.35
+        # Where a row of names is cut like the others, the cells may have any signs in them.
+        named = any(len(row) == width and not any(map(is_some_number, row)) for row in rows[:10])
+        trusted = named and separator != ANY_SPACE
+        points += 0.2 * named - (0.3 if trusted else 1.0) * _uncut(bare, separator)
         if separator == ANY_SPACE:  # the least likely; and where there are tabs, these separate
-            points -= 0.05 + 0.3 * sum("\t" in line for line in lines) / len(lines)
-        return cls(separator, rows, places, width, points)
+            points -= 0.05 + sum("\t" in line for line in lines) / len(lines)
+        return cls(separator, rows, places, width, points, padded)
 
     def dialect(self, given: ReadingOptions, label: str) -> Dialect:
         """Where the header ends and the rows begin, and how numbers are written in these."""
         like = None if given.like is None else Dialect.from_json(given.like)
-        same = like if like is not None and like.separator == self.separator else None
-        top = TopRows(self.rows, self.width, given, same, label)
+        top = TopRows(self.rows, self.width, given, like, label, self.separator)
         found = top.beginning()
         rows = [row for row in self.rows[found.first :] if len(row) == self.width]
         style = NumberStyle(missing=given.missing)
         columns = {found.names[j]: [row[j] for row in rows if not style.is_missing(row[j])] for j in top.numeric}
-        separator, before = self.separator if self.width > 1 else "", None if like is None else like.numbers
-        style = number_style(list(columns.values()), separator, given.decimal, before, label)
+        separator, marks = self.separator if self.width > 1 else "", None if like is None else like.numbers
+        style = number_style(list(columns.values()), separator, given.decimal, marks, label)
         percents = tuple(name for name, cells in columns.items() if any(cell.endswith("%") for cell in cells))
-        if like is not None:
-            _check_percents(label, [name for name in given.columns if columns.get(name)], percents, like.percents)
+        before = () if like is None else like.percents
+        _check_percents(label, [name for name in given.columns if columns.get(name)], percents, before)
         if not given.separator:
-            _check_separator(label, self.separator, rows, header=found.header)
+            _check_separator(label, self.separator, rows, header=bool(found.header and found.names[0]))
         starts, ends = zip(*self.lines, strict=True)
         first = ends[found.first - 1] if found.first > found.above else starts[found.above]
         first = first if found.first < len(self.rows) else -1
@@ -131,6 +148,7 @@ class _Candidate:
             percents,
             names=found.names,
             numeric=tuple(top.numeric),
+            padded=self.padded,
         )
 
     def _comment(self, given: ReadingOptions, first: int) -> str:
@@ -141,14 +159,21 @@ class _Candidate:
         return next((mark for mark in COMMENT_MARKS if any(cell.startswith(mark) for cell in others)), "")
 
 
-def _likeness(rows: Sequence[Cells], separator: str, given: ReadingOptions) -> float:
-    """How much rows look like a table: numbers and dates in several columns, and no cells left uncut."""
+def _likeness(rows: Sequence[Cells], given: ReadingOptions) -> float:
+    """How much rows look like a table: the share of numbers, dates and missing values."""
     cells, style = [cell for row in rows for cell in row], NumberStyle(missing=given.missing)
-    known = sum(is_some_number(cell) or style.is_missing(cell) or bool(_DATED.match(cell)) for cell in cells)
+    known = sum(is_some_number(cell) or style.is_missing(cell) or bool(_DATED.fullmatch(cell)) for cell in cells)
+    return 0.3 + known / len(cells)
+
+
+def _uncut(lines: Sequence[str], separator: str) -> float:
+    """Share of cells that other separators would cut: signs that are rare in a cell, above all tabs."""
+    cells = [cell for line in lines for cell in line.split(None if separator == ANY_SPACE else separator)]
     others = ";|," if separator == ANY_SPACE else ";|"
-    uncut = sum(any(each in cell for each in others) and not is_some_number(cell) for cell in cells)
-    uncut += 3 * sum("\t" in cell for cell in cells)  # rare in a cell
-    return (0.3 + known / len(cells)) * (1.0 if len(rows[0]) > 1 else 0.35) - uncut / len(cells)
+    uncut = float(sum(any(each in cell for each in others) and not is_some_number(cell) for cell in cells))
+    spaced = [cell.split() for cell in cells if " " in cell.strip() and not is_some_number(cell)]
+    uncut += 0.5 * sum(any(map(is_some_number, words)) for words in spaced)  # 515E-7 on
+    return (uncut + 3 * sum("\t" in cell for cell in cells)) / max(1, len(cells))
 
 
 def _may_be_decimals(rows: Sequence[Cells]) -> bool:
@@ -159,12 +184,13 @@ def _may_be_decimals(rows: Sequence[Cells]) -> bool:
 
 def _check_separator(label: str, separator: str, rows: Sequence[Cells], *, header: bool) -> None:
     """Refuse whole numbers that may be one column, with a space between thousands or, without names, decimal commas."""
-    grouped = all(re.fullmatch(r"[+-]?[1-9]\d{0,2}(?: \d{3})+", " ".join(row)) for row in rows)
-    pairs = not header and separator == "," and all(len(row) == 2 for row in rows) and _may_be_decimals(rows)
-    if rows and (pairs or (separator == ANY_SPACE and grouped)):
+    joined = all(is_some_number(separator.join(row)) for row in rows)
+    if header and separator == ",":
+        joined = joined and any("." in row[0] or re.match(r"0\d", row[-1]) for row in rows)  # 1.234,5 and 0,05
+    if rows and len(rows[0]) > 1 and separator in (",", ANY_SPACE) and joined:
         raise TableError(
             f"{label}: {separator.join(rows[0])!r} may be one number or {len(rows[0])}. Use --read separator="
-            f"{'comma' if pairs else 'space'} for {len(rows[0])}, or --read separator=semicolon for one."
+            f"{'comma' if separator == ',' else 'space'} for {len(rows[0])}, or --read separator=semicolon for one."
         )
 
 
@@ -201,3 +227,9 @@ def tabs_for_spaces(text: bytes) -> bytes:
     parts = re.split(rb'((?<!\S)"[^"\r\n]*")', text)
     parts[::2] = [re.sub(rb"[ \t]+", b"\t", part) for part in parts[::2]]
     return re.sub(rb"(?m)^\t|\t(?=\r|$)", b"", b"".join(parts))
+
+
+def unpadded(text: bytes, separator: str) -> bytes:
+    """A text without spaces between separators and quotation marks."""
+    value = rb"(?<![^\r\n" + re.escape(separator.encode()) + rb"]) *(" + rb'"[^"]*(?:""[^"]*)*(?:"|\Z))'
+    return re.sub(value, rb"\1", text)

@@ -5,7 +5,7 @@ import os
 import re
 import shlex
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -104,9 +104,8 @@ class TableFile:
         """The file, to be read in the same way as another where its cells do not show how."""
         return replace(self, options=replace(self.options, like=other.remembered.get("dialect")))
 
-    def head(self, names: Sequence[str]) -> pa.RecordBatch:
-        """The first rows of columns of numbers."""
-        wanted = pa.schema([(name, pa.float64()) for name in names])
+    def head(self, wanted: pa.Schema) -> pa.RecordBatch:
+        """The first rows."""
         return next((batch for batch, _ in self.batches(wanted)), pa.RecordBatch.from_pylist([], wanted))
 
     @cached_property

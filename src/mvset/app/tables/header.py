@@ -47,8 +47,9 @@ class TopRows:
     rows: Sequence[Cells]
     width: int
     given: ReadingOptions
-    before: "Dialect | None"  # of the table that a model was fitted to, if it has the same separator
+    before: "Dialect | None"  # of the table that a model was fitted to
     label: str
+    separator: str
 
     def beginning(self) -> Beginning:
         """Where the table begins, by what the user says, the columns of a model, or the cells."""
@@ -58,6 +59,7 @@ class TopRows:
             above = self._first_full()
             header = self._known_header()
             if header is None:
+                self._check_units(above)
                 header = self._is_header(above) and not (self._commented_names(above) and self._n_units(above))
             if not header:
                 above, header = self._without_header(above)
@@ -65,7 +67,7 @@ class TopRows:
             return Beginning(self._numbered_names(above), False, above, self._n_units(above))
         names = self._names(self.rows[above]) if above < len(self.rows) else ()
         found = Beginning(names, True, above, self._n_units(above + 1))
-        if found.first < len(self.rows) and self._commented_names(found.first + 1):
+        if self.given.header is None and self.rows[found.first :] and self._commented_names(found.first + 1):
             raise self._names_or_data(self.rows[found.first])
         return found
 
@@ -73,10 +75,13 @@ class TopRows:
     def numeric(self) -> list[int]:
         """Columns that are numbers in most rows; the first rows may be something else."""
         same = [row for row in self.rows if len(row) == self.width]
-        sample = same[max(min(3, len(same) // 2), len(same) // 2 - _TYPICAL) :][:_TYPICAL]
-        counts = [sum(is_some_number(row[j]) for row in sample) for j in range(self.width)]
-        known = [sum(not self._missing(row[j]) for row in sample) for j in range(self.width)]
-        return [j for j in range(self.width) if 2 * counts[j] > known[j]]
+        found = []
+        for j in range(self.width):
+            cells = [row[j] for row in same[max(min(3, len(same) // 2), len(same) // 2 - _TYPICAL) :][:_TYPICAL]]
+            known = [each for each in cells if not self._missing(each)] or [row[j] for row in same[1:]]
+            if 2 * sum(map(is_some_number, known)) > sum(not self._missing(each) for each in known):
+                found.append(j)
+        return found
 
     @cached_property
     def _last(self) -> int:
@@ -97,7 +102,8 @@ class TopRows:
 
     def _known_header(self) -> bool | None:
         """Whether there is a header, by the user or by the table of a model."""
-        return self.before.header if self.given.header is None and self.before is not None else self.given.header
+        known = self.before is not None and self.before.separator == self.separator and self.given.header is None
+        return self.before.header if known and self.before is not None else self.given.header
 
     def _model_header(self) -> int | None:
         """The row with the names of the model's columns."""
@@ -121,7 +127,8 @@ class TopRows:
     def _is_comment(self, row: Cells) -> bool:
         """Whether a row above the header is a comment: # before a space, or alone. In #no,load it is part of a name."""
         first = row[0]
-        apart = first[1:2] in (" ", "\t", *COMMENT_MARKS)
+        apart = first[1:2] in (" ", "\t", *COMMENT_MARKS) or (self.separator == " " and first in COMMENT_MARKS)
+        apart = apart or (self.width == 1 and re.search(r"[\s:]", first) is not None)
         return first.startswith(COMMENT_MARKS) and (apart or len(row) != self.width) and not self._missing(first)
 
     def _is_header(self, i: int) -> bool:
@@ -143,11 +150,13 @@ class TopRows:
         """Whether numbers are the names of columns: whole numbers above decimals. Refuses what may be both."""
         row = self.rows[i]
         named = [row[j] for j in self.numeric if j < len(row) and row[j]]
-        if numbers != named or len(set(numbers)) < len(numbers) or not all(each.isdecimal() for each in numbers):
-            return False
         unlike = {j: self._is_unlike(i, j) for j in range(min(len(row), self.width)) if row[j]}
-        if not row[0] and self._is_row_number(i, 0):
+        if numbers == named and not row[0] and self._is_row_number(i, 0):
             return True
+        if numbers != named or len(set(numbers)) < len(numbers) or not all(each.isdecimal() for each in numbers):
+            if any(unlike[j] for j in unlike if j not in self.numeric):
+                raise self._names_or_data(row)
+            return False
         if len(numbers) > 1 and all(unlike[j] for j in self.numeric if row[j]):
             return True
         steps = {int(b) - int(a) for a, b in itertools.pairwise(numbers)}
@@ -179,18 +188,25 @@ class TopRows:
         """Where the data begins, if the first full row is data; and whether a row above it has names after all."""
         skipped = self.rows[:first]
         begin = next((i for i, row in enumerate(skipped) if len(row) == self.width and self._is_data(i)), first)
+        # In a column of numbers, text is no data. In others, a row that is filled up may be.
+        doubtful = [i for i in range(begin) if len(self.rows[i]) == self.width > 1 and any(self.rows[i])]
+        doubtful = [i for i in doubtful if 0 not in self.numeric and 2 * sum(map(bool, self.rows[i])) <= self.width]
+        doubtful = [i for i in doubtful if not self._is_comment(self.rows[i])]
+        if self._known_header() is False:
+            begin = min([begin, *doubtful])
+        elif doubtful:
+            raise self._names_or_data(self.rows[doubtful[0]])
         above = [i for i in range(begin) if not self._is_comment(self.rows[i])]
         self._check_above([self.rows[i] for i in above], is_some_number)
         if self._known_header() is False:
             return begin, False
-        for row in (self.rows[i] for i in above if len(self.rows[i]) == self.width > 1):
-            if sum(map(bool, row)) * 2 <= len(row) and " " not in row[0] and any(row):
-                raise self._names_or_data(row)
         row = self.rows[above[-1]] if above else []
         if above and self._commented_names(above[-1]) and self._n_units(above[-1]):
             return above[-1], False
-        if above and above[-1] == begin - 1 and 2 * sum(map(bool, row)) > len(row) > 1:
-            with_row_names = len(row) == self.width - 1 and self._has_row_names(begin)
+        with_row_names = len(row) < self.width and len(_without_empty(row)) == self._last and self._has_row_names(begin)
+        if above and above[-1] == begin - 1 and (with_row_names or 2 * sum(map(bool, row)) > len(row) > 1):
+            if len(row) == 1 and re.search(r"[\s:]", row[0]):  # above one column with row names
+                raise self._names_or_data(row)
             self._check_above([] if with_row_names or len(row) == self.width else [row], bool)
             return begin - 1, True
         return begin, False
@@ -200,6 +216,12 @@ class TopRows:
         row, rows = self.rows[i], [each for each in self.rows[i + 1 :] if len(each) == self.width]
         again = any(row[j] and row[j] in [each[j] for each in rows] for j in range(self.width))
         return bool(self._numbers_in(row)) or again or not any(cell for each in self.rows[: i + 1] for cell in each)
+
+    def _check_units(self, first: int) -> None:
+        """Refuse a row of units for names, below a row that may have them."""
+        row = self.rows[first - 1] if first else []
+        if len(row) > 1 and not self._is_comment(row) and self._n_units(first):
+            raise self._names_or_data(row)
 
     def _check_above(self, rows: Sequence[Cells], like_data: Callable[[str], bool]) -> None:
         """Refuse to leave out rows above the table that may be data or names."""
@@ -217,15 +239,16 @@ class TopRows:
 
     def _names(self, row: Cells) -> tuple[str, ...]:
         """The names of all columns: the last may have none, or the first, which then has the names of rows."""
-        if len(row) == self.width - 1 == self._last:
-            row = ["", *row]
+        if len(row) < self.width and len(filled := _without_empty(row)) == self._last:
+            row = ["", *filled]
         return *row[: self._last + 1], *(f"{NO_COLUMN}{j}" for j in range(self._last + 1, self.width))
 
     def _numbered_names(self, first: int) -> tuple[str, ...]:
         """Names that the user gives, or of the last comment above the rows; or else numbers."""
-        named = self.given.names or (self.before.names if self.before else ())
-        if self.given.names and len(named) != self._last + 1:
-            raise TableError(f"--read names: there are {len(named)} names for {self._last + 1} columns.")
+        named = self.given.names or (self.before.names if self.before and not self.before.header else ())
+        if named and len(named) != self._last + 1:
+            who = "--read names: there are" if self.given.names else f"{self.label}: the model's table has"
+            raise TableError(f"{who} {len(named)} names for {self._last + 1} columns.")
         if len(named) == self._last + 1:
             return self._names(list(named))
         return self._names(self._commented_names(first) or [f"column{j + 1}" for j in range(self.width)])
@@ -257,3 +280,8 @@ class TopRows:
         others = [row for row in self.rows[start + n_units :] if len(row) == self.width]
         numbers = all(is_some_number(row[j]) or self._missing(row[j]) for row in others for j in self.numeric)
         return n_units if numbers and others else 0
+
+
+def _without_empty(row: Cells) -> Cells:
+    """A row without the empty cells at its end."""
+    return row[: max((j + 1 for j, cell in enumerate(row) if cell), default=0)]

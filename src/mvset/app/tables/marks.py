@@ -67,7 +67,7 @@ def number_style(
     columns: Sequence[Sequence[str]], separator: str, decimal: str | None, like: NumberStyle | None, label: str
 ) -> NumberStyle:
     """The marks of the numbers in these columns; `decimal` is given by the user, and `like` by an earlier table."""
-    found, known = _Evidence(), like if like is not None and like.certain else None
+    found, known = _Evidence(), like if like is not None and like.certain and like.marked else None
     for cells in columns:
         found.add(cells)
     if decimal is None and known is not None and known.given:
@@ -76,7 +76,8 @@ def number_style(
     mark = decimal or _decimal_mark(found, separator, known, space, label)
     if mark is None:  # whole numbers only: a mark further down is read if it can be only one thing
         mark = known.decimal if known and separator != "," else "."
-        return NumberStyle(mark, space, certain=known.decimal == mark if known else separator == ",")
+        certain = known.decimal == mark if known else separator == ","
+        return NumberStyle(mark, space, certain=certain, marked=known is not None)
     other = _OTHER[mark]
     usual = decimal is not None or other in found.between or (known is not None and known.thousands == other)
     if other in found.alone and not usual:

@@ -29,6 +29,7 @@ class NumberStyle:
     missing: tuple[str, ...] = ()
     certain: bool = True  # whether a cell, the user or a convention has shown the decimal mark
     given: bool = False  # whether the user has named it
+    marked: bool = True  # whether any number has it
 
     def is_missing(self, cell: str) -> bool:
         """Whether a cell stands for a missing value; -999 also stands for -999.0."""
@@ -141,6 +142,7 @@ def _are_missing(text: pa.Array, lower: pa.Array, style: NumberStyle) -> pa.Arra
     return pc.or_(pc.is_in(lower, pa.array(MISSING)), pc.is_in(text, pa.array(list(style.missing), pa.string())))
 
 
+_MARKED = r"^[+\-−]?\d+[.,]\d+(?:[eE][+-]?\d+)?$"
 _SOME = 0.1  # of the values are numbers: then the others are wrong
 
 
@@ -159,7 +161,9 @@ def kind_of(column: pa.Array, style: NumberStyle) -> Any:
     if _share(text, DATE) > 0.5 or _share(text, TIME_OF_DAY) > 0.5:
         return pa.timestamp("us")
     infinite = pc.mean(pc.is_in(lower, pa.array(_INFINITE)).cast(pa.int8())).as_py()
-    return pa.float64() if _share(text, style.pattern) + infinite > _SOME else pa.string()
+    if _share(text, style.pattern) + infinite > _SOME or _share(text, _MARKED) > 0.5:  # in another style: refused
+        return pa.float64()
+    return pa.string()
 
 
 def _share(text: pa.Array, pattern: str) -> float:

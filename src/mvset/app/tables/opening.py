@@ -65,7 +65,7 @@ def encoding_of(start: bytes, usual: str | None = None) -> str | None:
     for name in ("utf-8", *([usual] if usual else []), "cp1252"):
         try:
             text = codecs.getincrementaldecoder(name)().decode(start)
-        except UnicodeDecodeError:
+        except UnicodeError:
             continue
         return name if name != "cp1252" or _WESTERN.fullmatch(text) else None
     return None
@@ -144,12 +144,13 @@ def transcoded(stream: Any, encoding: str) -> Iterator[bytes]:
     """The text of a stream in UTF-8, in blocks, without its byte-order mark."""
     decoder = None if encoding == "utf-8" else codecs.getincrementaldecoder(encoding)()
     mark = codecs.BOM_UTF8
-    while block := stream.read(_BLOCK):
-        text = block if decoder is None else decoder.decode(block).encode(errors="surrogatepass")
+    block = stream.read(_BLOCK)
+    while block:
+        following = stream.read(_BLOCK)
+        text = block if decoder is None else decoder.decode(block, final=not following).encode(errors="surrogatepass")
+        text += b"" if following or text.endswith((b"\n", b"\r")) else b"\n"  # the last line is a line
         yield text.removeprefix(mark)
-        mark = b""
-    if decoder is not None:
-        yield decoder.decode(b"", final=True).encode()
+        mark, block = b"", following
 
 
 def quoted_values(text: bytes, separator: str) -> Iterator[re.Match[bytes]]:

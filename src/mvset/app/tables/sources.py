@@ -37,7 +37,7 @@ _FORMATS: dict[str, type[TableFile]] = {
 _MAGIC: dict[bytes, FormatName] = {b"PAR1": "parquet", b"ARROW1": "feather", b"SQLite format 3\0": "sqlite"}
 _OPTIONS = {"sheet", "separator", "header", "encoding", "decimal", "skip_rows", "comment", "names"}
 _MEANINGFUL: dict[str, set[str]] = {"csv": _OPTIONS - {"sheet"}, "excel": _OPTIONS - {"separator", "encoding"}}
-_MEANINGFUL["json"] = {"encoding"}
+_MEANINGFUL |= {"json": {"encoding", "decimal"}, "sqlite": {"decimal"}}  # text in them may have decimal commas
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _BINARY = ("parquet", "feather", "excel", "sqlite")
 
