@@ -33,6 +33,7 @@ def found(text, **given):
         ("b,c\nr1,2.5,3.5\nr2,2.4,3.6\nr3,2.3,3.3\n", (("", "b", "c"), True, 1)),
         ("a,b,c,\n1.5,2.5,3.5,\n1.6,2.4,3.6,\n", (("a", "b", "c", "\x003"), True, 1)),
         ("x\n\n3\n5\n", (("x",), True, 1)),  # an empty line is a missing value
+        ("\n\n3.5\n5\n", (("column1",), False, 0)),
         ("NA,x\n1.5,x\n2.5,y\n", (("column1", "column2"), False, 0)),
         ("K,Na\n1.5,2.5\n2.5,3.5\n", (("K", "Na"), True, 1)),
         ('"x"\n"1" 1.5\n"2" 2.5\n"3" 2.25\n', (("", "x"), True, 1)),  # R, with one column

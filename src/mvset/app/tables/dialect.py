@@ -136,6 +136,8 @@ class _Candidate:
             _check_separator(label, self.separator, rows, header=bool(found.header and found.names[0]))
         starts, ends = zip(*self.lines, strict=True)
         first = ends[found.first - 1] if found.first > found.above else starts[found.above]
+        if self.width == 1 and not found.first:
+            first = 0  # empty lines are missing values
         first = first if found.first < len(self.rows) else -1
         return Dialect(
             self.separator,
