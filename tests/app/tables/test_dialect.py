@@ -104,6 +104,9 @@ def test_a_later_table_is_read_like_the_first():
     assert not guess("x;y\n", like).header
     assert guess("x;y\n7;8\n", replace(like, header=True)).names == ("x", "y")
     assert guess("x|y\n7|8\n", like).header  # another separator: another kind of table
+    assert guess("5,123;2,012\n3,201;4,184\n", like).numbers == NumberStyle(",")
+    with pytest.raises(TableError, match="may be"):
+        guess("5,123|2,012\n3,201|4,184\n", like)
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,9 @@ class _Candidate:
         rows = [row for row in self.rows[found.first :] if len(row) == self.width]
         style = NumberStyle(missing=given.missing)
         columns = {found.names[j]: [row[j] for row in rows if not style.is_missing(row[j])] for j in top.numeric}
-        separator, marks = self.separator if self.width > 1 else "", None if like is None else like.numbers
+        separator, marks = self.separator if self.width > 1 else "", None
+        if like is not None and (like.separator == self.separator or like.numbers.given):
+            marks = like.numbers  # a table with another separator comes from another program
         style = number_style(list(columns.values()), separator, given.decimal, marks, label)
         percents = tuple(name for name, cells in columns.items() if any(cell.endswith("%") for cell in cells))
         before = () if like is None else like.percents
