@@ -56,6 +56,8 @@ def test_where_a_table_begins(text, expected):
         ("5\n" + ROWS, "stands above rows with 3 values"),
         ("# unit: bar, offset 0.5, c\n" + ROWS, "may be names of columns or a row of data"),
         ("5,61\n3,92\n", "may be one number or 2"),
+        ("Export 2024-03-01 12:00\n1.5 a b\n2.5 c b\n2.75 a b\n", "may be names of columns or a row of data"),
+        ("#Operator: Meier\n1.5 2\n2.5 3\n2.75 3\n", "may be names of columns or a row of data"),
         ("rate\n-2,869,050\n3,904,023\n", "may be one number or 3"),
         ("flow\n1,10\n2,47\n3,84\n", "may be one number or 2"),
         ("sample,400.5,401.5\ns0,0.05,0.025\ns1,0.15,0.125\n", "may be names of columns or a row of data"),

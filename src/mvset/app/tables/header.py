@@ -139,6 +139,8 @@ class TopRows:
         numbers = self._numbers_in(row)
         if numbers:
             return self._has_numbers_for_names(i, numbers)
+        if self.separator == " " and any(re.search(r":$|\d[-/:]\d", cell) for cell in row):
+            raise self._names_or_data(row)  # words of a title, such as "Export 2026-01-31 12:00"
         if not all(self._missing(row[j]) and row[j] != "Na" for j in self.numeric if j < len(row)):  # sodium
             return True
         texts = [j for j in range(len(row)) if j not in self.numeric and row[j]]
