@@ -65,7 +65,8 @@ OtherMass = Annotated[
 ]
 Keep = Annotated[list[str] | None, text("NAMES", "Columns to copy to the results, e.g. id,time.")]
 Time = Annotated[
-    str | None, text("COLUMN", "Column with the time of each row, e.g. recorded_at. By default, rows are in order.")
+    str | None,
+    text("COLUMN", "Column with the time of each row, e.g. recorded_at. Default: as in the fit; '' for none."),
 ]
 Strata = Annotated[str | None, text("COLUMN", "Column with the strata, e.g. site. By default, as in the fit.")]
 OnlyOutside = Annotated[bool, flag("--only-outside", "Write only the rows outside the set.")]

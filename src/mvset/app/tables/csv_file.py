@@ -167,7 +167,8 @@ class CsvFile(TextFile):
                     )
                 n_before += n_inner
         if n_others:
-            raise _WrongRow(0, f"is followed by {counted(abs(n_others), 'line')} too many or too few")
+            n_lines_off = counted(abs(n_others), "line")
+            raise _WrongRow(0, f"and the rows below it do not match the lines of the file: {n_lines_off} differ.")
 
     def _is_like_a_row(self, line: str) -> bool:
         """Whether a line has as many cells as a row, and numbers where these have numbers."""

@@ -3,7 +3,7 @@
 import csv
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 from mvset.app.tables.errors import TableError
@@ -15,6 +15,7 @@ from mvset.app.tables.options import ReadingOptions
 ANY_SPACE = " "  # stands for any white space
 _SEPARATORS = (",", ";", "\t", "|", ANY_SPACE)
 _NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "|", ANY_SPACE: "white space"}
+_REMEMBERED = ("separator", "header", "numbers", "percents", "encoding", "names")
 _SAMPLED = 2000  # lines
 _DATED = re.compile(r"\d+[-/:.]\d[\d :/.,+TZ-]*(?:[AaPp][Mm])?")  # a date or a time
 
@@ -52,13 +53,14 @@ class Dialect:
         return ", ".join(text for text, is_so in unusual.items() if is_so)
 
     def as_json(self) -> dict[str, Any]:
-        """What a model remembers of it, to read later tables in the same way: names only if the table has none."""
-        return asdict(self) | {"names": () if self.header else self.names}
+        """What a model remembers, to read later tables in the same way; names only if the table has no header."""
+        kept = {name: value for name, value in asdict(self).items() if name in _REMEMBERED}
+        return kept | {"names": () if self.header else self.names}
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Self:
         """The dialect that a model remembers."""
-        known = {each.name: stored[each.name] for each in fields(cls) if each.name in stored}
+        known = {name: stored[name] for name in _REMEMBERED if name in stored}
         return cls(**known | {"numbers": NumberStyle(**stored["numbers"])})
 
 
@@ -204,7 +206,7 @@ def _check_percents(label: str, names: Sequence[str], here: Sequence[str], befor
         if (name in here) != (name in before):
             raise TableError(
                 f"Column {name!r} of {label} has {'' if name in here else 'no '}percent signs, unlike the table of the "
-                "model: a value may be meant as 5 or as 0.05. Write it in the same way."
+                "model, so 5 may mean 5 or 0.05. Write the column in the same way."
             )
 
 

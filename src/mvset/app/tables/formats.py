@@ -1,5 +1,6 @@
 """File formats: one class per format reads the schema of a file and its rows as record batches."""
 
+import json
 import lzma
 import os
 import re
@@ -268,7 +269,8 @@ class NdjsonFile(TextFile):
             raise TableError(f"{self.label} must have one object on each line.")
         for name, column in zip(table.schema.names, table.columns, strict=True):
             large = pa.types.is_floating(column.type) and (pc.max(pc.abs(column)).as_py() or 0.0) >= 2.0**53
-            for found in re.finditer(rb'"\s*:\s*(-?\d{16,})\s*[,}]', text) if large else ():
+            key = re.escape(json.dumps(name, ensure_ascii=False).encode())
+            for found in re.finditer(key + rb"\s*:\s*(-?\d{16,})\s*[,}]", text) if large else ():
                 if int(found[1]) != int(float(found[1])):
                     raise self._not_a_number(name, found[1].decode(), TOO_MANY_DIGITS)
 

@@ -74,8 +74,7 @@ class TopRows:
     @cached_property
     def numeric(self) -> list[int]:
         """Columns that are numbers in most rows; the first rows may be something else."""
-        same = [row for row in self.rows if len(row) == self.width]
-        found = []
+        same, found = self._same, []
         for j in range(self.width):
             cells = [row[j] for row in same[max(min(3, len(same) // 2), len(same) // 2 - _TYPICAL) :][:_TYPICAL]]
             known = [each for each in cells if not self._missing(each)] or [row[j] for row in same[1:]]
@@ -86,8 +85,12 @@ class TopRows:
     @cached_property
     def _last(self) -> int:
         """The last column with values: a separator at the end of each row makes one without."""
-        same = [row for row in self.rows if len(row) == self.width]
-        return max((j for j in range(self.width) if any(row[j] for row in same)), default=self.width - 1)
+        return max((j for j in range(self.width) if any(row[j] for row in self._same)), default=self.width - 1)
+
+    @cached_property
+    def _same(self) -> list[Cells]:
+        """The rows of the usual width."""
+        return [row for row in self.rows if len(row) == self.width]
 
     def _missing(self, cell: str) -> bool:
         return self._style.is_missing(cell)
@@ -102,8 +105,9 @@ class TopRows:
 
     def _known_header(self) -> bool | None:
         """Whether there is a header, by the user or by the table of a model."""
-        known = self.before is not None and self.before.separator == self.separator and self.given.header is None
-        return self.before.header if known and self.before is not None else self.given.header
+        if self.given.header is None and self.before is not None and self.before.separator == self.separator:
+            return self.before.header
+        return self.given.header
 
     def _model_header(self) -> int | None:
         """The row with the names of the model's columns."""
@@ -162,7 +166,7 @@ class TopRows:
         if len(numbers) > 1 and all(unlike[j] for j in self.numeric if row[j]):
             return True
         steps = {int(b) - int(a) for a, b in itertools.pairwise(numbers)}
-        counted = numbers[0] == "0" if self.width == 1 else steps == {1} and (numbers[0] in "01" or len(numbers) > 2)
+        counted = numbers == ["0"] if self.width == 1 else steps == {1}  # as pandas and spreadsheets number columns
         if any(unlike.values()) or counted:
             raise self._names_or_data(row)
         return False

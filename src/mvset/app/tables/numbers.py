@@ -96,8 +96,8 @@ def _styled_numbers(column: pa.Array, style: NumberStyle, *, percent: bool) -> p
     missing = _are_missing(text, lower, style)
     special = pc.or_(missing, pc.is_in(lower, pa.array([*_INFINITE, *_BOOLEAN])))
     _refuse(column, pc.or_(special, pc.match_substring_regex(text, style.pattern)))
-    alike = pc.or_(special, pc.equal(pc.ends_with(text, "%"), percent))
-    _refuse(column, alike, f"{'without' if percent else 'with'} a percent sign, unlike other values of the column")
+    as_usual = pc.or_(special, pc.equal(pc.ends_with(text, "%"), percent))
+    _refuse(column, as_usual, f"{'without' if percent else 'with'} a percent sign, unlike other values of the column")
     if not style.certain:
         known = pc.invert(pc.match_substring_regex(text, style.ambiguous))
         _refuse(column, known, "which may have a decimal mark or a mark between thousands (--read decimal=. or ,)")

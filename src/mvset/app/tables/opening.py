@@ -52,9 +52,9 @@ def opened(path: Path) -> Iterator[tuple[Any, Any]]:
 
 
 def encoding_of(start: bytes, usual: str | None = None) -> str | None:
-    """The encoding of a text by its beginning: by its byte-order mark, UTF-8, the `usual` one, UTF-16, Windows-1252.
+    """Return the encoding of a text: by its byte-order mark, UTF-16, UTF-8, the `usual` one, Windows-1252.
 
-    None if it cannot be told: text in other encodings looks like Windows-1252 with odd letters.
+    None if it is unknown, because text in other encodings looks like Windows-1252 with odd letters.
     """
     marked = next((name for mark, name in _BYTE_ORDER_MARKS.items() if start.startswith(mark)), None)
     if marked is not None:
