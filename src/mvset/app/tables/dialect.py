@@ -137,7 +137,8 @@ class _Candidate:
         before = () if like is None else like.percents
         _check_percents(label, [name for name in given.columns if columns.get(name)], percents, before)
         if not given.separator:
-            _check_separator(label, self.separator, rows, header=bool(found.header and found.names[0]))
+            named = found.header and len(self.rows[found.above]) == self.width
+            _check_separator(label, self.separator, rows, header=named)
         starts, ends = zip(*self.lines, strict=True)
         first = ends[found.first - 1] if found.first > found.above else starts[found.above]
         if self.width == 1 and not found.first:
@@ -230,7 +231,7 @@ def _cut(lines: Sequence[str], separator: str, comment: str | None) -> tuple[lis
 
 def tabs_for_spaces(text: bytes) -> bytes:
     """Lines of a text with one tab between cells instead of white space, except within quotation marks."""
-    parts = re.split(rb'((?<!\S)"[^"\r\n]*")', text)
+    parts = re.split(rb'((?<!\S)"[^"\r\n]*(?:""[^"\r\n]*)*")', text)
     parts[::2] = [re.sub(rb"[ \t]+", b"\t", part) for part in parts[::2]]
     return re.sub(rb"(?m)^\t|\t(?=\r|$)", b"", b"".join(parts))
 

@@ -57,15 +57,16 @@ class TopRows:
         header: bool | None = True
         if above is None:
             above = self._first_full()
-            header = self._known_header()
+            header = self.given.header
             if header is None:
                 self._check_units(above)
-                header = self._is_header(above) and not (self._commented_names(above) and self._n_units(above))
-            if not header:
-                above, header = self._without_header(above)
+                header = self._is_header(above) and not (self._n_units(above) and self._commented_names(above))
+            if not header or self._numbers_in(self.rows[above]):  # which may be names, but not below other names
+                begin, named = self._without_header(above)
+                above, header = (begin, named) if named or not header else (above, True)
         if not header:
             return Beginning(self._numbered_names(above), False, above, self._n_units(above))
-        names = self._names(self.rows[above]) if above < len(self.rows) else ()
+        names = self._names(self._unmarked(above)) if above < len(self.rows) else ()
         found = Beginning(names, True, above, self._n_units(above + 1))
         if self.given.header is None and self.rows[found.first :] and self._commented_names(found.first + 1):
             raise self._names_or_data(self.rows[found.first])
@@ -76,7 +77,7 @@ class TopRows:
         """Columns that are numbers in most rows; the first rows may be something else."""
         same, found = self._same, []
         for j in range(self.width):
-            cells = [row[j] for row in same[max(min(3, len(same) // 2), len(same) // 2 - _TYPICAL) :][:_TYPICAL]]
+            cells = [row[j] for row in same[max(min(3, len(same) - 1), len(same) // 2 - _TYPICAL) :][:_TYPICAL]]
             known = [each for each in cells if not self._missing(each)] or [row[j] for row in same[1:]]
             if 2 * sum(map(is_some_number, known)) > sum(not self._missing(each) for each in known):
                 found.append(j)
@@ -103,18 +104,25 @@ class TopRows:
         """The numbers in the columns of numbers."""
         return [row[j] for j in self.numeric if j < len(row) and is_some_number(row[j])]
 
-    def _known_header(self) -> bool | None:
-        """Whether there is a header, by the user or by the table of a model."""
-        if self.given.header is None and self.before is not None and self.before.separator == self.separator:
-            return self.before.header
-        return self.given.header
+    @property
+    def _header_before(self) -> bool | None:
+        """Whether the table of the model has a header; None if there is none that is written in this way."""
+        is_same = self.before is not None and self.before.separator == self.separator
+        return self.before.header if self.before is not None and is_same else None
+
+    def _as_before(self, row: Cells) -> bool:
+        """Whether a row that may be names or data is names: as in the table of the model, or else refused."""
+        if self._header_before is None:
+            raise self._names_or_data(row)
+        return self._header_before
 
     def _model_header(self) -> int | None:
         """The row with the names of the model's columns."""
         wanted = set(self.given.columns)
-        if not wanted or self._known_header() is False:
+        if not wanted or self.given.header is False:
             return None
-        found = next((i for i, row in enumerate(self.rows[:_TOP]) if wanted <= set(self._names(row))), None)
+        named = (i for i in range(min(_TOP, len(self.rows))) if wanted <= set(self._names(self._unmarked(i))))
+        found = next(named, None)
         above = [row for row in self.rows[: found or 0] if len(row) == self.width]
         data = [row for row in above if 2 * len(self._numbers_in(row)) > len(self.numeric)]
         self._check_above(data, bool)
@@ -135,11 +143,18 @@ class TopRows:
         apart = apart or (self.width == 1 and re.search(r"[\s:]", first) is not None)
         return first.startswith(COMMENT_MARKS) and (apart or len(row) != self.width) and not self._missing(first)
 
+    def _unmarked(self, i: int) -> Cells:
+        """A row without the mark before its first name, if lines above it are comments with this mark."""
+        first, *others = self.rows[i] or [""]
+        marked = first[:1] in COMMENT_MARKS and any(row[0][:1] == first[:1] for row in self.rows[:i])
+        return [first[1:] if marked else first, *others]
+
     def _is_header(self, i: int) -> bool:
         """Whether a row has names: no numbers where numbers follow, or, in text, nothing that comes again."""
         row, rows = self.rows[i], self.rows[i + 1 :]
         if not self.numeric:
-            return len(set(row)) == len(row) and not any(set(row) & set(each) for each in rows)
+            distinct = len(set(row)) == len(row) and not any(set(row) & set(each) for each in rows)
+            return distinct if self._header_before is None else self._header_before
         numbers = self._numbers_in(row)
         if numbers:
             return self._has_numbers_for_names(i, numbers)
@@ -149,27 +164,26 @@ class TopRows:
             return True
         texts = [j for j in range(len(row)) if j not in self.numeric and row[j]]
         if texts and not any(row[j] in [each[j] for each in rows if len(each) == len(row)] for j in texts):
-            raise self._names_or_data(row)
+            return self._as_before(row)
         return False
 
     def _has_numbers_for_names(self, i: int, numbers: list[str]) -> bool:
-        """Whether numbers are the names of columns: whole numbers above decimals. Refuses what may be both."""
+        """Whether numbers are names of columns: whole numbers above decimals, or years. Refuses what may be both."""
         row = self.rows[i]
         named = [row[j] for j in self.numeric if j < len(row) and row[j]]
         unlike = {j: self._is_unlike(i, j) for j in range(min(len(row), self.width)) if row[j]}
         if numbers == named and not row[0] and self._is_row_number(i, 0):
             return True
         if numbers != named or len(set(numbers)) < len(numbers) or not all(each.isdecimal() for each in numbers):
-            if any(unlike[j] for j in unlike if j not in self.numeric):
-                raise self._names_or_data(row)
-            return False
-        if len(numbers) > 1 and all(unlike[j] for j in self.numeric if row[j]):
-            return True
+            return any(unlike[j] for j in unlike if j not in self.numeric) and self._as_before(row)
         steps = {int(b) - int(a) for a, b in itertools.pairwise(numbers)}
-        counted = numbers == ["0"] if self.width == 1 else steps == {1}  # as pandas and spreadsheets number columns
-        if any(unlike.values()) or counted:
+        counted = numbers == ["0"] if len(numbers) == 1 else steps == {1}  # as pandas and spreadsheets number columns
+        apart = all(unlike[j] or self._is_apart(i, j) for j in self.numeric if row[j])
+        if len(numbers) > 1 and (all(unlike[j] for j in self.numeric if row[j]) or (counted and apart)):
+            return True
+        if apart:
             raise self._names_or_data(row)
-        return False
+        return (any(unlike.values()) or counted) and self._as_before(row)
 
     def _names_or_data(self, row: Cells) -> TableError:
         return TableError(
@@ -185,6 +199,13 @@ class TopRows:
         coded = all(re.search(r"\d", each) for each in column) and not re.search(r"\d", self.rows[i][j])
         return self.rows[i][j] not in column and bool(column) and (coded or 2 * len(set(column)) < len(column))
 
+    def _is_apart(self, i: int, j: int) -> bool:
+        """Whether the top number of a column is farther from the others than these are from each other."""
+        cells = [row[j] for row in self.rows[i + 1 :] if len(row) == self.width]
+        others = [int(cell) for cell in cells if re.fullmatch(r"[+-]?\d+", cell)]
+        low, high, top = min(others, default=0), max(others, default=0), int(self.rows[i][j])
+        return len(others) > 1 and max(low - top, top - high) > high - low
+
     def _is_row_number(self, i: int, j: int) -> bool:
         """Whether a column counts the rows below one."""
         cells = [row[j] for row in self.rows[i + 1 :] if len(row) == self.width]
@@ -198,13 +219,13 @@ class TopRows:
         doubtful = [i for i in range(begin) if len(self.rows[i]) == self.width > 1 and any(self.rows[i])]
         doubtful = [i for i in doubtful if 0 not in self.numeric and 2 * sum(map(bool, self.rows[i])) <= self.width]
         doubtful = [i for i in doubtful if not self._is_comment(self.rows[i])]
-        if self._known_header() is False:
+        if self.given.header is False:
             begin = min([begin, *doubtful])
-        elif doubtful:
-            raise self._names_or_data(self.rows[doubtful[0]])
+        elif doubtful and self._as_before(self.rows[doubtful[0]]) is False:
+            begin = doubtful[0]
         above = [i for i in range(begin) if not self._is_comment(self.rows[i])]
         self._check_above([self.rows[i] for i in above], is_some_number)
-        if self._known_header() is False:
+        if self.given.header is False:
             return begin, False
         row = self.rows[above[-1]] if above else []
         if above and self._commented_names(above[-1]) and self._n_units(above[-1]):
@@ -250,14 +271,16 @@ class TopRows:
         return *row[: self._last + 1], *(f"{NO_COLUMN}{j}" for j in range(self._last + 1, self.width))
 
     def _numbered_names(self, first: int) -> tuple[str, ...]:
-        """Names that the user gives, or of the last comment above the rows; or else numbers."""
-        named = self.given.names or (self.before.names if self.before and not self.before.header else ())
+        """Names that the user gives, or of the last comment above the rows, or of the model's table, or numbers."""
+        commented = () if self.given.names else self._commented_names(first)
+        before = self.before.names if self.before and not self.before.header and not commented else ()
+        named = self.given.names or before
         if named and len(named) != self._last + 1:
             who = "--read names: there are" if self.given.names else f"{self.label}: the model's table has"
             raise TableError(f"{who} {len(named)} names for {self._last + 1} columns.")
         if len(named) == self._last + 1:
             return self._names(list(named))
-        return self._names(self._commented_names(first) or [f"column{j + 1}" for j in range(self.width)])
+        return self._names(list(commented) or [f"column{j + 1}" for j in range(self.width)])
 
     def _commented_names(self, first: int) -> Cells:
         """Names in the comment above the rows, if it has as many, and looks like names and not like a remark."""

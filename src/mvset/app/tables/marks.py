@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from mvset.app.tables.errors import TableError
-from mvset.app.tables.numbers import NumberStyle
+from mvset.app.tables.numbers import IP_ADDRESS, NumberStyle
 
 _OTHER = {".": ",", ",": "."}
-_SPACES = " '\u00a0\u202f"  # marks between thousands that are never decimal marks
+_SPACES = " '’\u00a0\u202f"  # marks between thousands that are never decimal marks
 
 
 def _pattern(body: str, mark: str = "", other: str = "") -> re.Pattern[str]:
@@ -26,7 +26,8 @@ _NUMBER = re.compile("|".join(each.pattern for each in (_WHOLE, *_DECIMAL.values
 
 def is_some_number(cell: str) -> bool:
     """Whether a cell is a number in some style."""
-    return cell[:1] in "+-−0123456789.," and _NUMBER.fullmatch(cell) is not None
+    is_marked = cell[:1] in "+-−0123456789.," and _NUMBER.fullmatch(cell) is not None
+    return is_marked and re.match(IP_ADDRESS, cell) is None
 
 
 @dataclass

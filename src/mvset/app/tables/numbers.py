@@ -17,6 +17,8 @@ _INFINITE = ("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity")
 _BOOLEAN = {"true": "1", "false": "0"}
 NO_NUMBER = "which is not a number"
 TOO_MANY_DIGITS = "an integer with more digits than float64 can represent"
+_OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
+IP_ADDRESS = rf"^{_OCTET}(?:\.{_OCTET}){{3}}$"  # 192.168.100.102 is not 192168100102
 _EXACT = 2.0**53  # float64 represents every integer up to here
 
 
@@ -142,7 +144,7 @@ def _are_missing(text: pa.Array, lower: pa.Array, style: NumberStyle) -> pa.Arra
     return pc.or_(pc.is_in(lower, pa.array(MISSING)), pc.is_in(text, pa.array(list(style.missing), pa.string())))
 
 
-_MARKED = r"^[+\-−]?\d+[.,]\d+(?:[eE][+-]?\d+)?$"
+_MARKED = r"^(?:[+\-−]?\d+[.,]\d+(?:[eE][+-]?\d+)?|\(\d[\d.,]*\))$"  # (1,234.50) is negative in ledgers
 _SOME = 0.1  # of the values are numbers: then the others are wrong
 
 
@@ -158,6 +160,8 @@ def kind_of(column: pa.Array, style: NumberStyle) -> Any:
         return text.cast(pa.float64()).type  # nearly always
     if pc.all(pc.is_in(lower, pa.array(list(_BOOLEAN)))).as_py():
         return pa.bool_()
+    if _share(text, IP_ADDRESS) > 0.5:
+        return pa.string()
     if _share(text, DATE) > 0.5 or _share(text, TIME_OF_DAY) > 0.5:
         return pa.timestamp("us")
     infinite = pc.mean(pc.is_in(lower, pa.array(_INFINITE)).cast(pa.int8())).as_py()

@@ -25,7 +25,7 @@ _COMPRESSION = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
 _XZ = b"\xfd7zXZ"
 # Letters and signs of western Europe. Three letters beyond ASCII together are another alphabet; Ã and Â, damaged UTF-8.
 _WESTERN = re.compile(
-    r"(?:[\x00-\x7f]|[°µ²³€§±·×½¼¾–—„“”‘’‚…®©™«»¿¡ºª\xa0]|[ÄÖÜäöüßÀÇÉÈÊËÎÏÔÛÙŒÆàâçéèêëîïôûùœæñáíóúÑÁÍÓÚãõÕåÅøØìòÌÒðþÐÞýÝÿ]"
+    r"(?:[\x00-\x7f]|[°µ²³€£¥¢§±·×½¼¾–—„“”‘’‚…®©™«»¿¡ºª\xa0]|[ÄÖÜäöüßÀÇÉÈÊËÎÏÔÛÙŒÆàâçéèêëîïôûùœæñáíóúÑÁÍÓÚãõÕåÅøØìòÌÒðþÐÞýÝÿ]"
     r"(?![À-ÿ]{2}))*"
 )
 _BYTE_ORDER_MARKS = {
