@@ -4,8 +4,7 @@ import contextlib
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Any
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pyarrow as pa
@@ -16,15 +15,23 @@ from mvset.wording import counted
 
 _HOUR = 3600e6  # microseconds
 DAY_FIRST, MONTH_FIRST = "day-first", "month-first"
-_CLOCK = (
-    r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<part>\d{1,9}))?)?\s?(?P<half>[AaPp][Mm])?"
-    r"\s?(?P<zone>Z|UTC|[+-]\d{2}:?\d{2})?"
-)
-_DAY = (
-    r"(?:(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})|(?P<a>\d{1,2})[-/.](?P<b>\d{1,2})[-/.](?P<c>\d{4}|\d{2}))"
-)
+_CLOCK = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?\s?(?:[AaPp][Mm])?\s?(?:Z|UTC|[+-]\d{2}:?\d{2})?"
+_DAY = r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|(?P<first>\d{1,2})[-/.](?P<second>\d{1,2})[-/.](?:\d{4}|\d{2}))"
 DATE = rf"^{_DAY}(?:(?:[ T]|, ?)\s*{_CLOCK})?$"
-_SHORT_YEAR = r"^\d{1,2}[-/]\d{1,2}[-/]\d{2}(?:\D|$)"  # may as well be the day; with points, it is the year
+# A year of two digits may as well be the day, except with points; and no hour after noon is above twelve.
+_NO_DATE = r"^\d{1,2}[-/]\d{1,2}[-/]\d{2}(?:\D|$)|[ T,](?:1[3-9]|2\d):.*[Pp][Mm]"
+_YEAR_LAST = r"^(\d{1,2})[-/.](\d{1,2})[-/.](\d+)"
+_TO_ISO = {
+    r"^(\d{4})[-/.](\d+)[-/.](\d+)": r"\1-\2-\3",
+    r"^(\d\d)-": r"20\1-",
+    r"^([\d-]+)[ T,]\s*": r"\1 ",
+    r"([- ])(\d)\b": r"\10\2",
+    r"[.,](\d{1,6})\d*": r".\1",  # microseconds
+    r"\s12(:.*[AaPp][Mm])": r" 00\1",
+    r"\s?[AaPp][Mm]": "",
+    r"\s?UTC": "Z",
+    r"\s([+Z-])": r"\1",
+}
 TIME_OF_DAY = rf"^{_CLOCK}$"
 
 
@@ -73,8 +80,9 @@ def dates_begin_with(columns: Iterable[pa.Array]) -> str:
     """
     example = None
     for column in columns:
-        parts = pc.extract_regex(pc.drop_null(pc.utf8_trim_whitespace(column)), pattern=DATE)
-        first, second = (pc.max(_numbers(parts, name)).as_py() or 0 for name in "ab")
+        parts = pc.extract_regex(pc.utf8_trim_whitespace(column), pattern=DATE)
+        distinct = (pc.unique(pc.struct_field(parts, name)).to_pylist() for name in ("first", "second"))
+        first, second = (max([int(each) for each in texts if each], default=0) for texts in distinct)
         if first > 12 >= second:
             return DAY_FIRST
         if second > 12 >= first:
@@ -96,6 +104,7 @@ def parsed_dates(text: pa.Array, date_format: Callable[[], str]) -> pa.Array:
     """
     for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
         with contextlib.suppress(pa.ArrowInvalid):
+            pc.cast(text[:1], kind)  # a cast that fails for all rows takes long
             return _in_zone(pc.cast(text, kind), text)
     order = date_format()
     return _by_pattern(text, order) if "%" in order else _by_order(pc.utf8_trim_whitespace(text), order)
@@ -103,32 +112,22 @@ def parsed_dates(text: pa.Array, date_format: Callable[[], str]) -> pa.Array:
 
 def _by_order(text: pa.Array, order: str) -> pa.Array:
     """Text as timestamps; `order` says whether the day or the month comes first where the year comes last."""
-    parts = pc.extract_regex(text, pattern=DATE)
-    wrong = pc.or_(pc.is_null(parts), pc.match_substring_regex(text, _SHORT_YEAR))
+    wrong = pc.or_(pc.invert(pc.match_substring_regex(text, DATE)), pc.match_substring_regex(text, _NO_DATE))
     if pc.any(wrong).as_py():
         raise DateError(f"{text.filter(wrong)[0].as_py()!r} is neither a number nor a date like 2026-01-31 23:59:59")
-    day, month = ("a", "b") if order == DAY_FIRST else ("b", "a")
-    hour = _numbers(parts, "hour")
-    half = pc.utf8_lower(pc.struct_field(parts, "half"))
-    hour = pc.if_else(pc.equal(half, ""), hour, pc.subtract(hour, pc.if_else(pc.equal(hour, 12), 12, 0)))
-    hour = pc.if_else(pc.equal(half, "pm"), pc.add(hour, 12), hour)
-    year = _either(parts, "y", "c")
-    year = pc.if_else(pc.equal(pc.utf8_length(year), 2), pc.binary_join_element_wise("20", year, ""), year)
-    date = pc.binary_join_element_wise(year, _two(_either(parts, "m", month)), _two(_either(parts, "d", day)), "-")
-    clock = [_two(pc.cast(hour, pa.string())), *(_two(pc.struct_field(parts, name)) for name in ("minute", "second"))]
-    fraction = pc.utf8_rpad(pc.struct_field(parts, "part"), 6, "0")
-    whole = pc.binary_join_element_wise(date, pc.binary_join_element_wise(*clock, ":"), "T")
-    iso = pc.binary_join_element_wise(whole, pc.utf8_slice_codeunits(fraction, 0, 6), ".")
-    zone = pc.replace_substring(pc.struct_field(parts, "zone"), "UTC", "Z")
-    zoned = pc.sum(pc.not_equal(zone, "")).as_py() or 0
+    iso = pc.replace_substring_regex(text, _YEAR_LAST, r"\3-\2-\1" if order == DAY_FIRST else r"\3-\1-\2")
+    for written, in_iso in _TO_ISO.items():
+        iso = pc.replace_substring_regex(iso, written, in_iso)
+    zoned = pc.sum(pc.match_substring_regex(iso, r"Z$|:.*[+-]")).as_py() or 0
     if zoned and zoned < len(text) - text.null_count:
         raise DateError("some dates have a time zone and others have none")
     try:
-        times = pc.cast(pc.binary_join_element_wise(iso, zone, ""), pa.timestamp("us", "UTC" if zoned else None))
+        times = pc.cast(iso, pa.timestamp("us", "UTC" if zoned else None))
     except pa.ArrowInvalid:
         other = MONTH_FIRST if order == DAY_FIRST else DAY_FIRST
         raise DateError(f"not all dates exist if read {order}; use --read date-format={other}") from None
-    return _in_zone(times, text)
+    afternoon = pc.match_substring(text, "pm", ignore_case=True)
+    return _in_zone(pc.add(times, pc.if_else(afternoon, timedelta(hours=12), timedelta(0))), text)
 
 
 def _by_pattern(text: pa.Array, pattern: str) -> pa.Array:
@@ -151,18 +150,3 @@ def _in_zone(times: pa.Array, text: pa.Array) -> pa.Array:
     found = re.search(r"[+-]\d{2}:?\d{2}$", first.strip())
     zone = "UTC" if found is None else f"{found[0][:3]}:{found[0][-2:]}"
     return times.cast(pa.timestamp("us", zone))
-
-
-def _numbers(parts: Any, name: str) -> pa.Array:
-    field = pc.struct_field(parts, name)
-    return pc.cast(pc.if_else(pc.equal(field, ""), "0", field), pa.int64())
-
-
-def _either(parts: Any, name: str, other: str) -> pa.Array:
-    field = pc.struct_field(parts, name)
-    return pc.if_else(pc.equal(field, ""), pc.struct_field(parts, other), field)
-
-
-def _two(text: pa.Array) -> pa.Array:
-    """Numbers with two digits."""
-    return pc.utf8_lpad(text, 2, "0")
