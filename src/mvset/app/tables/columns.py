@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -86,8 +87,7 @@ class ColumnRoles:
 
 def check_numeric(file: TableFile, schema: pa.Schema, features: Sequence[str]) -> None:
     """Fail if features are not numeric; the message names all of them."""
-    others = [name for name in features if not is_numeric(schema.field(name).type)]
-    if others:
+    if others := [name for name in features if not is_numeric(schema.field(name).type)]:
         kinds = ", ".join(f"{name!r} ({schema.field(name).type})" for name in others)
         raise TableError(
             f"{file.label}: not numeric: {kinds}. Exclude them from the fit with {exclude_option(others)}, or select "
@@ -121,8 +121,7 @@ def existing_columns(options: Sequence[str], file: TableFile, option: str) -> li
     """The column names of an option; fails if the file does not have one of them."""
     names = file.schema.names
     found = split_names(options, names)
-    unknown = [name for name in found if name not in names]
-    if unknown:
+    if unknown := [name for name in found if name not in names]:
         raise TableError(f"{option}: {file.label} has no column {quoted(unknown)}. It has {quoted(names)}.")
     return found
 
@@ -134,9 +133,8 @@ def _is_text(kind: Any) -> bool:
 
 def is_numeric(kind: Any) -> bool:
     """Whether a column of this type holds numbers."""
-    types = pa.types
-    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
-    return any(test(kind) for test in tests)
+    others = (pa.types.is_boolean, pa.types.is_decimal, pa.types.is_null)
+    return _is_plain_number(kind) or any(test(kind) for test in others)
 
 
 def check_columns(
@@ -146,8 +144,7 @@ def check_columns(
 
     `rows` may be a sample; `lowest` and `highest` are the extremes of all rows. Categories come as codes.
     """
-    empty = _selected(~(lowest <= highest), names)
-    if empty:
+    if empty := list(compress(names, ~(lowest <= highest))):
         raise TableError(f"There are no values in {quoted(empty)}. Exclude with {exclude_option(empty)}.")
     _check_magnitude(lowest, highest, names)
     constant = lowest == highest
@@ -164,7 +161,7 @@ def check_columns(
     }
     _warn_about_sentinels(rows, names, numeric & ~constant)
     for said, mask in warnings.items():
-        if found := _selected(mask, names):
+        if found := list(compress(names, mask)):
             subject = f"Column {quoted(found)} is" if len(found) == 1 else f"Columns {quoted(found)} are"
             warn(f"{subject} {said} To exclude: {exclude_option(found)}.", MvsetWarning)
 
@@ -185,15 +182,11 @@ def _warn_about_sentinels(rows: Array, names: Sequence[str], numeric: Flags) -> 
                 )
 
 
-def _selected(mask: Flags, names: Sequence[str]) -> list[str]:
-    return [name for name, is_selected in zip(names, mask, strict=True) if is_selected]
-
-
 def _check_magnitude(lowest: Array, highest: Array, names: Sequence[str]) -> None:
     largest = np.maximum(np.abs(lowest), np.abs(highest))
     half_range = 0.5 * highest - 0.5 * lowest  # half: the range itself may overflow
-    found = _selected((largest > _MAX_MAGNITUDE) | ((half_range > 0) & (half_range < 1 / _MAX_MAGNITUDE)), names)
-    if found:
+    wrong = (largest > _MAX_MAGNITUDE) | ((half_range > 0) & (half_range < 1 / _MAX_MAGNITUDE))
+    if found := list(compress(names, wrong)):
         raise TableError(
             f"{quoted(found)}: values too large or too small to compute with. Rescale, or exclude with "
             f"{exclude_option(found)}."

@@ -20,6 +20,7 @@ from mvset.app.tables.errors import TableError, quoted
 from mvset.app.tables.spooling import spool_path, spool_rows
 
 _FAULTS_OF_THE_QUERY = (0, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_MISMATCH)
+_READS = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE)
 _PATIENCE = 1.0  # seconds for a query to end that is cancelled
 
 Cancel = Callable[[], None]
@@ -35,7 +36,7 @@ def spool_sqlite(source: Path, label: str, query: str | None) -> Path:
         cancels.append(connection.interrupt)
         try:
             wanted = _only_table(connection, label) if query is None else query
-            connection.set_authorizer(_only_reads)
+            connection.set_authorizer(lambda action, *_: sqlite3.SQLITE_OK if action in _READS else sqlite3.SQLITE_DENY)
             cursor = connection.execute(wanted)
             if cursor.description is None:
                 raise TableError(f"--query: {wanted!r} returns no rows: begin it with SELECT.")
@@ -77,12 +78,6 @@ def _stoppable(run: Callable[[list[Cancel]], Path]) -> Path:
             for cancel in cancels:
                 cancel()
             thread.join(_PATIENCE)
-
-
-def _only_reads(action: int, *_: Any) -> int:
-    """What a query may do: select, read, call functions."""
-    allowed = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
-    return sqlite3.SQLITE_OK if action in allowed else sqlite3.SQLITE_DENY
 
 
 def _only_table(connection: sqlite3.Connection, label: str) -> str:

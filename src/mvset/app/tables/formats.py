@@ -18,30 +18,10 @@ import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet
 
+from mvset.app.tables import numbers, opening
 from mvset.app.tables.dialect import Dialect
 from mvset.app.tables.errors import TableError, exclude_option, quoted
 from mvset.app.tables.marks import is_some_number
-from mvset.app.tables.numbers import (
-    NO_NUMBER,
-    PLAIN,
-    TOO_MANY_DIGITS,
-    NotANumber,
-    NumberStyle,
-    as_numbers,
-    is_number,
-    without_missing,
-)
-from mvset.app.tables.opening import (
-    Version,
-    end_of_lines,
-    is_deep,
-    n_lines,
-    native,
-    opened,
-    transcoded,
-    unchanged,
-    whole,
-)
 from mvset.app.tables.options import GUESS, ReadingOptions
 from mvset.devices.stages import ahead
 from mvset.rows.labels import label_text
@@ -54,7 +34,7 @@ _BATCH = 65_536  # rows per batch of binary formats
 @contextmanager
 def read_errors(file: "TableFile") -> Iterator[None]:
     """Turn the errors of pyarrow, and a change of the file, into a TableError or an OSError that names the file."""
-    with unchanged(file.path, file.label, file.version):
+    with opening.unchanged(file.path, file.label, file.version):
         try:
             yield
         except (pa.ArrowException, ValueError, OSError, EOFError, zlib.error, lzma.LZMAError) as error:
@@ -75,16 +55,16 @@ class TableFile:
     path: Path
     options: ReadingOptions = GUESS
     name: str = ""
-    version: Version | None = None
+    version: opening.Version | None = None
     blocks: range | None = None  # those to read in a format that has blocks of rows; None: all
 
     def __post_init__(self) -> None:
         if self.version is None:
-            object.__setattr__(self, "version", Version.of(self.path))
+            object.__setattr__(self, "version", opening.Version.of(self.path))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Sent to a worker, which may have a copy of the file with another time.
-        self.__dict__.update(state, version=Version.of(state["path"]))
+        self.__dict__.update(state, version=opening.Version.of(state["path"]))
 
     @property
     def label(self) -> str:
@@ -94,7 +74,7 @@ class TableFile:
     @cached_property
     def dialect(self) -> Dialect:
         """How text is written, as far as the user does not say."""
-        return Dialect(numbers=NumberStyle(missing=self.options.missing))
+        return Dialect(numbers=numbers.NumberStyle(missing=self.options.missing))
 
     @property
     def remembered(self) -> dict[str, Any]:
@@ -174,7 +154,7 @@ class TableFile:
 
     def _stands_for_missing(self, text: str) -> bool:
         style = self.dialect.numbers
-        return text in style.missing or (is_number(text, PLAIN) and style.is_missing(text))
+        return text in style.missing or (numbers.is_number(text, numbers.PLAIN) and style.is_missing(text))
 
     def _schema(self) -> pa.Schema:
         raise NotImplementedError
@@ -193,11 +173,11 @@ class TableFile:
                 values = column.cast(field.type, safe=pa.types.is_integer(column.type))
             except pa.ArrowInvalid:
                 largest = max(column.drop_null().to_pylist(), key=abs)
-                raise self._not_a_number(field.name, str(largest), TOO_MANY_DIGITS) from None
-            return without_missing(values, self.dialect.numbers)
+                raise self._not_a_number(field.name, str(largest), numbers.TOO_MANY_DIGITS) from None
+            return numbers.without_missing(values, self.dialect.numbers)
         try:
-            return as_numbers(column, self.dialect.numbers, percent=field.name in self.dialect.percents)
-        except NotANumber as error:
+            return numbers.as_numbers(column, self.dialect.numbers, percent=field.name in self.dialect.percents)
+        except numbers.NotANumber as error:
             row = start + error.index + 1
             raise self._not_a_number(field.name, repr(error.value), error.problem, row) from None
 
@@ -205,10 +185,12 @@ class TableFile:
         """A column as a condition sees it: in the type of `field`, null where a text stands for a missing value."""
         return self._converted(self.known(column) if pa.types.is_string(column.type) else column, field, start)
 
-    def _not_a_number(self, name: str, value: str, problem: str = NO_NUMBER, row: int | None = None) -> TableError:
+    def _not_a_number(
+        self, name: str, value: str, problem: str = numbers.NO_NUMBER, row: int | None = None
+    ) -> TableError:
         where = "" if row is None else f" in row {row}"
         bare, advice = value.strip("'"), ""
-        if row is not None and problem == NO_NUMBER:
+        if row is not None and problem == numbers.NO_NUMBER:
             advice = f" If it stands for a missing value: --read {shlex.quote(f'na={bare}')}."
             if is_some_number(bare):
                 advice = " If its mark is the decimal one: --read decimal=, or --read decimal=. as it is."
@@ -223,7 +205,7 @@ class TextFile(TableFile):
 
     def _batches(self, wanted: pa.Schema | None) -> Iterator[tuple[pa.RecordBatch, float]]:
         size = max(1, self.path.stat().st_size)
-        with opened(self.path) as (source, stream):
+        with opening.opened(self.path) as (source, stream):
             for table in ahead(self._parsed(stream, wanted)):  # the next block is parsed while this one is used
                 for batch in table.combine_chunks().to_batches():
                     yield batch, min(1.0, source.tell() / size)
@@ -251,13 +233,13 @@ class NdjsonFile(TextFile):
         options = pa.json.ParseOptions(newlines_in_values=False)
         if wanted is not None:
             options = pa.json.ParseOptions(explicit_schema=wanted, unexpected_field_behavior="ignore")
-        for text in whole(transcoded(stream, "utf-8"), end_of_lines):
-            if is_deep(text):
+        for text in opening.whole(opening.transcoded(stream, "utf-8"), opening.end_of_lines):
+            if opening.is_deep(text):
                 raise TableError(f"{self.label} cannot be read: it is nested too deeply.")
             if not text.isspace():
                 read = pa.json.ReadOptions(block_size=2 * len(text))
                 try:
-                    table = pa.json.read_json(native(text), read_options=read, parse_options=options)
+                    table = pa.json.read_json(opening.native(text), read_options=read, parse_options=options)
                 except pa.ArrowInvalid as error:
                     raise self._translated(error, wanted) from None
                 self._check(text, table)
@@ -265,14 +247,14 @@ class NdjsonFile(TextFile):
 
     def _check(self, text: bytes, table: pa.Table) -> None:
         """Fail if lines are missing among the rows, or if an integer was rounded."""
-        if table.num_rows != n_lines(text) - len(re.findall(rb"(?m)^[ \t\r]+$", text)):
+        if table.num_rows != opening.n_lines(text) - len(re.findall(rb"(?m)^[ \t\r]+$", text)):
             raise TableError(f"{self.label} must have one object on each line.")
         for name, column in zip(table.schema.names, table.columns, strict=True):
             large = pa.types.is_floating(column.type) and (pc.max(pc.abs(column)).as_py() or 0.0) >= 2.0**53
             key = re.escape(json.dumps(name, ensure_ascii=False).encode())
             for found in re.finditer(key + rb"\s*:\s*(-?\d{16,})\s*[,}]", text) if large else ():
                 if int(found[1]) != int(float(found[1])):
-                    raise self._not_a_number(name, found[1].decode(), TOO_MANY_DIGITS)
+                    raise self._not_a_number(name, found[1].decode(), numbers.TOO_MANY_DIGITS)
 
     def _translated(self, error: Exception, wanted: pa.Schema | None) -> TableError:
         """Name the column; drop the row number, which pyarrow counts within a block."""

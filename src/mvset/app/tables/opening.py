@@ -232,9 +232,10 @@ def native(text: bytes) -> Any:
 
 def is_deep(text: bytes) -> bool:
     """Whether JSON is nested so deeply that parsers would run out of stack."""
-    for strings in (None, rb'"(?:[^"\\\n]|\\.)*"'):  # brackets in strings count only at first, which is faster
-        plain = re.sub(strings, b"", text) if strings else text
-        depths = np.cumsum(_STEPS[np.frombuffer(plain, dtype=np.uint8)], dtype=np.int64)
-        if int((depths - np.minimum.accumulate(depths)).max(initial=0)) < _MAX_DEPTH:
-            return False
-    return True
+    # Brackets in strings count only at first, which is faster.
+    return _depth(text) >= _MAX_DEPTH and _depth(re.sub(rb'"(?:[^"\\\n]|\\.)*"', b"", text)) >= _MAX_DEPTH
+
+
+def _depth(text: bytes) -> int:
+    depths = np.cumsum(_STEPS[np.frombuffer(text, dtype=np.uint8)], dtype=np.int64)
+    return int((depths - np.minimum.accumulate(depths)).max(initial=0))

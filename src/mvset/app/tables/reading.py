@@ -1,6 +1,5 @@
 """Read numeric rows from tables: select columns, drop or refuse missing values, count rows."""
 
-import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
@@ -300,19 +299,20 @@ def row_labels(kept: pa.RecordBatch, name: str) -> list[str]:
 
 def _check_complete(name: str, n_missing: int) -> None:
     if n_missing:
-        raise TableError(
-            f"Column {name!r} has {counted(n_missing, 'missing value')}: it must say something of every row."
-        )
+        said = counted(n_missing, "missing value")
+        raise TableError(f"Column {name!r} has {said}: it must say something of every row.")
 
 
 def row_times(kept: pa.RecordBatch, name: str, date_format: Callable[[], str]) -> Times:
     """Values of a time column as numbers: microseconds since 1970 for dates, in whatever unit they are stored."""
     column = kept.column(name)
     kind: Kind = "number"
-    _check_complete(name, column.null_count)
     try:
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            column = _parsed(column, date_format)
+            try:
+                column = pc.cast(column, pa.float64())
+            except pa.ArrowInvalid:
+                column = parsed_dates(column, date_format)
         if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
             zone = getattr(column.type, "tz", None)
             kind = f"date {zone}" if zone else "date"
@@ -324,13 +324,5 @@ def row_times(kept: pa.RecordBatch, name: str, date_format: Callable[[], str]) -
         raise TableError(f"--time: column {name!r}: {error}.") from None
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise TableError(f"--time: column {name!r} has neither numbers nor dates like 2026-01-31 23:59:59.") from None
-    if not np.isfinite(times).all():
-        raise TableError(f"--time: column {name!r} has missing or infinite values: it must say something of every row.")
+    _check_complete(name, int(np.sum(~np.isfinite(times))))
     return Times(times, kind)
-
-
-def _parsed(column: pa.Array, date_format: Callable[[], str]) -> pa.Array:
-    """Text as numbers, or else as dates, with or without a time zone."""
-    with contextlib.suppress(pa.ArrowInvalid):
-        return pc.cast(column, pa.float64())
-    return parsed_dates(column, date_format)

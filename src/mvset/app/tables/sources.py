@@ -5,6 +5,7 @@ import re
 import stat
 import zipfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -27,7 +28,7 @@ _ENDINGS_OF: dict[FormatName, str] = {
     "sqlite": ".db .sqlite",
 }
 _ENDINGS = {ending: name for name, endings in _ENDINGS_OF.items() for ending in endings.split()}
-_PACKED = (".gz", ".bz2", ".xz", ".zst")
+_PACKED = r"\.(?:gz|bz2|xz|zst)$"
 _FORMATS: dict[str, type[TableFile]] = {
     "csv": CsvFile,
     "ndjson": NdjsonFile,
@@ -93,8 +94,7 @@ def _opened(path: Path, label: str, options: ReadingOptions) -> list[TableFile]:
             raise TableError(f"--query: {label} is not a database.")
         _check_meaning(kind, label, options)
         if kind == "excel":
-            options = replace(options, separator=",", encoding="utf-8", has_units=False)
-            return [CsvFile(spool_workbook(path, label, options.sheet), options, label)]
+            return _spooled(spool_workbook(path, label, options.sheet), label, options)
         if kind == "json":
             with opened(path) as (_, stream):
                 content = stream.read()
@@ -114,21 +114,23 @@ def _check_meaning(kind: FormatName, label: str, options: ReadingOptions) -> Non
 
 def _query_result(path: Path, label: str, options: ReadingOptions) -> list[TableFile]:
     """A temporary file of rows below their names."""
-    options = replace(
-        options, separator=",", header=True, comment="", skip_rows=None, encoding="utf-8", has_units=False
-    )
-    return [CsvFile(path, options, label)]
+    return _spooled(path, label, replace(options, header=True, comment="", skip_rows=None))
+
+
+def _spooled(path: Path, label: str, options: ReadingOptions) -> list[TableFile]:
+    """A temporary file of rows, written as CSV."""
+    return [CsvFile(path, replace(options, separator=",", encoding="utf-8", has_units=False), label)]
 
 
 def _format_of(path: Path) -> FormatName | Literal["zip"]:
     """The format of a file: by its first bytes, and by its ending where these do not tell."""
-    try:
-        with path.open("rb") as file:
-            start = file.read(16)
-    except OSError as error:
-        raise type(error)(error.errno, error.strerror, str(path)) from None  # errors of reading name no file
+    with path.open("rb") as file:
+        start = file.read(16)
     if start.startswith(_ZIP):
-        return "excel" if _is_workbook(path) else "zip"
+        with suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
+            if "xl/workbook.xml" in archive.namelist():
+                return "excel"
+        return "excel" if path.suffix.lower() == ".xlsx" else "zip"
     for magic, name in _MAGIC.items():
         if start.startswith(magic):
             return name
@@ -149,15 +151,6 @@ def _format_of(path: Path) -> FormatName | Literal["zip"]:
     return by_ending if by_ending in ("json", "ndjson") else "csv"
 
 
-def _is_workbook(path: Path) -> bool:
-    """Whether a zip archive is a workbook."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return path.suffix.lower() == ".xlsx" or "xl/workbook.xml" in archive.namelist()
-    except zipfile.BadZipFile:
-        return path.suffix.lower() == ".xlsx"
-
-
 def is_table(name: str) -> bool:
     """Whether a file of a folder or an archive may be a table: by its ending, and not hidden or metadata of others."""
     hidden = any(part.startswith((".", "_")) for part in Path(name).parts)
@@ -166,7 +159,4 @@ def is_table(name: str) -> bool:
 
 def _ending(name: str) -> str:
     """The ending of a name that shows the format, without the ending of a compression."""
-    suffixes = [suffix.lower() for suffix in Path(name).suffixes]
-    if suffixes and suffixes[-1] in _PACKED:
-        suffixes.pop()
-    return suffixes[-1] if suffixes else ""
+    return Path(re.sub(_PACKED, "", name.lower())).suffix

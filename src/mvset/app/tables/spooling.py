@@ -13,9 +13,11 @@ import sys
 import tempfile
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from datetime import date, datetime, time
+from datetime import datetime
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -96,8 +98,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object whose names are distinct: the values of others would be lost."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
         raise ValueError(f"an object has {twice!r} more than once")
     return found
 
@@ -142,19 +143,14 @@ def _n_cells(start: bytes) -> int:
     found = re.search(rb'<dimension ref="[A-Z]+\d+:([A-Z]+)(\d+)"', start)
     if found is None:
         return 0
-    width = 0
-    for letter in found[1]:
-        width = 26 * width + letter - ord("A") + 1
-    return width * int(found[2])
+    return int(found[2]) * reduce(lambda width, letter: 26 * width + letter - ord("A") + 1, found[1], 0)
 
 
 def _cell(value: Any) -> Any:
     """A value as text, which is exact for numbers."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, datetime | date | time):
+    if isinstance(value, datetime):
         return value.isoformat()
-    if isinstance(value, dict | list):
+    if isinstance(value, bool | dict | list):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, bytes):
         return f"0x{value.hex()}"  # bytes without digits of a number

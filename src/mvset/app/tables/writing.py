@@ -1,5 +1,6 @@
 """Write record batches to a file, in the format given by its extension."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,8 +18,7 @@ from mvset.files.atomic import atomic_write
 
 Write = Callable[[pa.RecordBatch], None]
 
-_FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
-_FORMULA = r"^[=+\-@\t\r]"
+_FORMULA = r"^([=+\-@\t\r])"
 _NUMBER = r"^[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?$"
 
 
@@ -35,8 +35,7 @@ def table_writer(path: Path, schema: pa.Schema) -> Iterator[Write]:
         _check_textual(path, schema)
     guarded = open_writer is pa.csv.CSVWriter
     if guarded:
-        names = [f"'{name}" if name.startswith(_FORMULA_SIGNS) else name for name in schema.names]
-        schema = pa.schema([field.with_name(name) for field, name in zip(schema, names, strict=True)])
+        schema = pa.schema([field.with_name(re.sub(_FORMULA, r"'\1", field.name)) for field in schema])
     try:
         with atomic_write(path) as aside, open_writer(aside, schema) as writer:
 
@@ -55,10 +54,7 @@ def _check_textual(path: Path, schema: pa.Schema) -> None:
     others = [
         f"{field.name!r} ({field.type})"
         for field in schema
-        if pa.types.is_binary(field.type)
-        or pa.types.is_large_binary(field.type)
-        or pa.types.is_fixed_size_binary(field.type)
-        or (is_csv and pa.types.is_nested(field.type))
+        if "binary" in str(field.type) or (is_csv and pa.types.is_nested(field.type))
     ]
     if others:
         raise TableError(f"--keep: {path} cannot store {', '.join(others)}: write .parquet or .feather instead.")
@@ -68,12 +64,8 @@ def _without_formulas(column: pa.Array) -> pa.Array:
     """Text with an apostrophe before what a spreadsheet would run; numbers that are text are left alone."""
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return column
-    formula = pc.match_substring_regex(column, _FORMULA)
-    if not pc.any(formula).as_py():
-        return column
     number = pc.match_substring_regex(column, _NUMBER)
-    guarded = pc.binary_join_element_wise(pa.scalar("'", column.type), column, pa.scalar("", column.type))
-    return pc.if_else(pc.and_(formula, pc.invert(number)), guarded, column)
+    return pc.if_else(number, column, pc.replace_substring_regex(column, _FORMULA, r"'\1"))
 
 
 @contextmanager
