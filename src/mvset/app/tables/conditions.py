@@ -100,17 +100,14 @@ class Condition:
             raise ConditionError(self._said(tree["error_message"]))
         return tree, nodes
 
-    def _no_column(self, name: str) -> str:
-        text = f" If it is text, write it in single quotes: '{name}'." if f'"{name}"' in self.text else ""
-        return f"there is no column {name!r}; there are {quoted(self._schema.names)}.{text}"
-
     def _said(self, message: str) -> str:
         """The message of an error of DuckDB, in one sentence."""
-        missing = re.search(r'Referenced column "([^"]*)" not found', message)
-        if missing:
-            return self._no_column(missing[1])
+        if missing := re.search(r'Referenced column "([^"]*)" not found', message):
+            text = (
+                f" If it is text, write it in single quotes: '{missing[1]}'." if f'"{missing[1]}"' in self.text else ""
+            )
+            return f"there is no column {missing[1]!r}; there are {quoted(self._schema.names)}.{text}"
         if "expression depth" in message:
             return "the condition is nested too deeply."
-        said = re.sub(r"^(?:[A-Z]\w+ )+Error: ", "", message.strip().splitlines()[0])
-        said = re.sub(r"\. Use TRY.*", "", said)  # settings cannot be changed here
-        return said.rstrip(".!") + "."
+        # Without advice to change settings, which cannot be changed here.
+        return re.sub(r"^(?:[A-Z]\w+ )+Error: |\. Use TRY.*", "", message.strip().splitlines()[0]).rstrip(".!") + "."

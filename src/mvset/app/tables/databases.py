@@ -47,8 +47,6 @@ def spool_sqlite(source: Path, label: str, query: str | None) -> Path:
     try:
         return _stoppable(run)
     except (sqlite3.DatabaseError, sqlite3.Warning) as error:
-        if "not a database" in str(error):
-            raise TableError(f"{label} cannot be read: it is not a SQLite database.") from None
         refused = "not authorized" in str(error) or "prohibited" in str(error)
         if not refused and getattr(error, "sqlite_errorcode", 0) & 0xFF not in _FAULTS_OF_THE_QUERY:
             raise TableError(f"{label} cannot be read: {_first_line(error)}.") from None
@@ -144,8 +142,7 @@ def _said(error: Exception) -> str:
 def _connection_failed(address: str, said: str) -> str:
     """A sentence without the password, parts of which libpq may quote."""
     scheme, _, rest = address.partition("//")
-    rest = rest.rpartition("@")[2] if "@" in rest else rest
-    shown = f"{scheme}//{re.sub(r'password=[^&]*', 'password=…', rest)}"
+    shown = f"{scheme}//{re.sub(r'password=[^&]*', 'password=…', rest.rpartition('@')[2])}"
     given = re.findall(r"//[^:/@?]*:(.*)@|[?&]\w*password=([^&]*)", address)
     secrets = {part for each in given for text in each for part in re.split(r"[@/?#:\[]", text) if part}
     if any(part in said or unquote(part) in said for part in secrets):

@@ -85,18 +85,13 @@ class TableFile:
         """The file, to be read in the same way as another where its cells do not show how."""
         return replace(self, options=replace(self.options, like=other.remembered.get("dialect")))
 
-    def head(self, wanted: pa.Schema) -> pa.RecordBatch:
-        """The first rows."""
-        return next((batch for batch, _ in self.batches(wanted)), pa.RecordBatch.from_pylist([], wanted))
-
     @cached_property
     def schema(self) -> pa.Schema:
         """Names and types of the columns; in text formats, types are inferred from the first block."""
         with read_errors(self):
             schema = self._schema()
         names = schema.names
-        duplicates = sorted({name for name in names if name and names.count(name) > 1})
-        if duplicates:
+        if duplicates := sorted({name for name in names if name and names.count(name) > 1}):
             raise TableError(f"{self.label} has more than one column called {duplicates[0]!r}: rename them.")
         return schema
 
@@ -108,7 +103,7 @@ class TableFile:
                 columns = [self._converted(batch.column(field.name), field, start) for field in wanted]
                 yield pa.RecordBatch.from_arrays(columns, schema=wanted), share
                 start += batch.num_rows
-            expected = self._n_rows()
+            expected = self.known_rows()
             if expected is not None and start != self.start + expected:
                 raise TableError(
                     f"{self.label} has {expected} rows, but {start - self.start} were read: it is damaged."
@@ -127,10 +122,7 @@ class TableFile:
     def known_rows(self) -> int | None:
         """Number of rows, if the file says so."""
         with read_errors(self):
-            return self._n_rows()
-
-    def _n_rows(self) -> int | None:
-        sizes = self._sizes()
+            sizes = self._sizes()
         return sum(sizes if self.blocks is None else [sizes[i] for i in self.blocks]) if sizes else None
 
     def _sizes(self) -> list[int]:
@@ -286,15 +278,12 @@ class ParquetFile(TableFile):
         metadata = pa.parquet.read_metadata(self.path)
         return [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
 
-    def _opened(self) -> Any:
-        # Buffers are never released with `pre_buffer`.
-        return pa.parquet.ParquetFile(self.path, pre_buffer=False, page_checksum_verification=True)
-
     def _batches(self, wanted: pa.Schema) -> Iterator[tuple[pa.RecordBatch, float]]:
-        with self._opened() as file:
-            blocks = range(file.metadata.num_row_groups) if self.blocks is None else self.blocks
-            read, n_rows = 0, max(1, sum(file.metadata.row_group(i).num_rows for i in blocks))
-            for batch in file.iter_batches(batch_size=_BATCH, row_groups=list(blocks), columns=wanted.names):
+        blocks = None if self.blocks is None else list(self.blocks)
+        read, n_rows = 0, self.known_rows() or 1
+        # Buffers are never released with `pre_buffer`.
+        with pa.parquet.ParquetFile(self.path, pre_buffer=False, page_checksum_verification=True) as file:
+            for batch in file.iter_batches(batch_size=_BATCH, row_groups=blocks, columns=wanted.names):
                 read += batch.num_rows
                 yield batch, read / n_rows
 

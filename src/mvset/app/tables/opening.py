@@ -21,19 +21,16 @@ _MAX_DEPTH = 100  # of nested JSON
 _STEPS = np.zeros(256, dtype=np.int8)
 _STEPS[[ord("["), ord("{")]], _STEPS[[ord("]"), ord("}")]] = 1, -1
 
-_COMPRESSION = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
-_XZ = b"\xfd7zXZ"
+_COMPRESSION = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ": "xz"}
 # Letters and signs of western Europe. Three letters beyond ASCII together are another alphabet; Ã and Â, damaged UTF-8.
 _WESTERN = re.compile(
     r"(?:[\x00-\x7f]|[°µ²³€£¥¢§±·×½¼¾–—„“”‘’‚…®©™«»¿¡ºª\xa0]|[ÄÖÜäöüßÀÇÉÈÊËÎÏÔÛÙŒÆàâçéèêëîïôûùœæñáíóúÑÁÍÓÚãõÕåÅøØìòÌÒðþÐÞýÝÿ]"
     r"(?![À-ÿ]{2}))*"
 )
 _BYTE_ORDER_MARKS = {
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF8: "utf-8",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
+    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+    "utf-8": (codecs.BOM_UTF8,),
+    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
 }
 
 
@@ -43,12 +40,12 @@ def opened(path: Path) -> Iterator[tuple[Any, Any]]:
     with pa.OSFile(str(path)) as source:
         start = source.read(6)
         source.seek(0)
-        if start.startswith(_XZ):
+        codec = next((name for magic, name in _COMPRESSION.items() if start.startswith(magic)), None)
+        if codec == "xz":
             with lzma.open(source) as stream:
                 yield source, stream
-            return
-        codec = next((name for magic, name in _COMPRESSION.items() if start.startswith(magic)), None)
-        yield source, source if codec is None else pa.CompressedInputStream(source, codec)
+        else:
+            yield source, source if codec is None else pa.CompressedInputStream(source, codec)
 
 
 def encoding_of(start: bytes, usual: str | None = None) -> str | None:
@@ -56,9 +53,8 @@ def encoding_of(start: bytes, usual: str | None = None) -> str | None:
 
     None if it is unknown, because text in other encodings looks like Windows-1252 with odd letters.
     """
-    marked = next((name for mark, name in _BYTE_ORDER_MARKS.items() if start.startswith(mark)), None)
-    if marked is not None:
-        return marked
+    if marked := [name for name, marks in _BYTE_ORDER_MARKS.items() if start.startswith(marks)]:
+        return marked[0]
     zeros = [start[i::2].count(0) for i in (0, 1)]
     if max(zeros) > len(start) / 5 and min(zeros) < len(start) / 20:
         return "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
@@ -204,8 +200,7 @@ def without_empty_end(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 def n_lines(text: bytes, *, empty: bool = False) -> int:
     """Number of lines, without empty ones unless they count."""
-    lines = re.findall(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+" if empty else rb"[^\r\n]+", text)
-    return len(lines)
+    return len(re.findall(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+" if empty else rb"[^\r\n]+", text))
 
 
 def n_line_feeds(text: bytes) -> int:

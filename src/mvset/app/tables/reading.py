@@ -100,18 +100,24 @@ class TableReader:
 
     date_format: str | None = field(default=None, init=False)
     kept_fields: list[pa.Field] = field(default_factory=list, init=False)
-    reordered: bool = field(default=False, init=False)  # whether the features of some file are in another order
 
     def __post_init__(self) -> None:
-        schemas = [self._checked(file) for file in self.files]  # check all before reading any
+        for file in self.files:  # all before any is read
+            self._check(file)
         for name in self.keep:
             kinds = {file.copied_type(name) for file in self.files}
             if name in self.features and name not in self.categories:
                 kinds = {pa.float64()}
             # If files disagree on a type, keep the column as text.
             self.kept_fields.append(pa.field(name, kinds.pop() if len(kinds) == 1 else pa.string()))
-        orders = [[name for name in schema.names if name in set(self.features)] for schema in schemas]
-        self.reordered = any(order != list(self.features) for order in orders)
+
+    @property
+    def reordered(self) -> bool:
+        """Whether the features of some file are in another order."""
+        features = set(self.features)
+        return any(
+            [name for name in file.schema.names if name in features] != list(self.features) for file in self.files
+        )
 
     @property
     def labels(self) -> list[str]:
@@ -125,13 +131,11 @@ class TableReader:
 
     def batches(self, on_progress: OnShare = ignore_share) -> Iterator[Batch]:
         """Batches of rows, file by file; calls `on_progress` with the share done."""
-        sizes = np.array([file.path.stat().st_size for file in self.files], dtype=float)
-        done = 0.0
-        shares = sizes / max(1.0, sizes.sum())
-        for file, size in zip(self.files, shares, strict=True):
+        sizes = [file.path.stat().st_size for file in self.files]
+        done, total = 0, max(1, sum(sizes))
+        for file, size in zip(self.files, sizes, strict=True):
             with unchanged(file.path, file.label, file.version):  # in place of what half a file looks like
-                start = file.start
-                condition = None if self.where is None else Condition(self.where, _sql_schema(file))
+                start, condition = file.start, self._condition(file)
                 for record_batch, share in file.batches(self._wanted(file, condition)):
                     numbers = np.arange(start, start + record_batch.num_rows)
                     start += record_batch.num_rows
@@ -139,7 +143,7 @@ class TableReader:
                     batch = self._batch(file, record_batch, numbers, condition)
                     if len(batch.numbers):
                         yield batch
-                    on_progress(done + share * size)
+                    on_progress((done + share * size) / total)
             done += size
         if self.where is not None and not self.n_rows:
             raise ConditionError(f"no rows of {self.labels[0]} meet {self.where!r}.")
@@ -161,10 +165,9 @@ class TableReader:
         if self.where is not None:
             said.append(f"{self.n_rows} selected by --where")
         if self.n_dropped:
-            gaps = [
-                name.removeprefix(_GAP) for name, count in self.counts.most_common() if name.startswith(_GAP) and count
-            ]
-            said.append(f"{self.n_dropped} without an answer for missing values ({', '.join(gaps[:5])})")
+            ordered = [name for name, count in self.counts.most_common() if count]
+            gaps = ", ".join([name.removeprefix(_GAP) for name in ordered if name.startswith(_GAP)][:5])
+            said.append(f"{self.n_dropped} without an answer for missing values ({gaps})")
         return ", ".join(said if self.n_dropped else [*said, "all with an answer"])
 
     def anew(self, files: Sequence[TableFile] | None = None) -> "TableReader":
@@ -183,11 +186,10 @@ class TableReader:
             found += [self.anew([part]) for part in there.parts()]
         return found
 
-    def _checked(self, file: TableFile) -> pa.Schema:
-        """The schema of a file; fails if a column is missing or a feature is not numeric."""
+    def _check(self, file: TableFile) -> None:
+        """Fail if a column is missing, a feature is not numeric, or the condition cannot be used."""
         schema = file.schema
-        if self.where is not None:
-            Condition(self.where, _sql_schema(file))
+        self._condition(file)
         for name in [*self.features, *self.keep]:
             if name not in schema.names:
                 advice = f"Correct {'--time' if name == self.time else '--keep'}."
@@ -197,14 +199,23 @@ class TableReader:
                     advice = f"Rename a column, or fit without it: {exclude_option([name])}."
                 raise TableError(f"{file.label} has no column {name!r}; it has {quoted(schema.names)}. {advice}")
         check_numeric(file, schema, [name for name in self.features if name not in self.categories])
-        return schema
+
+    def _condition(self, file: TableFile) -> Condition | None:
+        """What rows must meet; it sees dates of text formats as text, as they are written."""
+        if self.where is None:
+            return None
+        kinds = {
+            name: kind if pa.types.is_boolean(kind) else pa.float64() if is_numeric(kind) else file.copied_type(name)
+            for name, kind in zip(file.schema.names, file.schema.types, strict=True)
+        }
+        return Condition(self.where, pa.schema(kinds))
 
     def _wanted(self, file: TableFile, condition: Condition | None) -> pa.Schema:
         """Columns to read: numbers as float64, categories, the columns kept, and the columns of the condition."""
         used = [] if condition is None else condition.fields
         kinds = {each.name: each.type if each.type == pa.float64() else file.copied_type(each.name) for each in used}
         kinds |= dict.fromkeys(self.features, pa.float64()) | {name: file.copied_type(name) for name in self.categories}
-        return pa.schema(list((kinds | {each.name: each.type for each in self.kept_fields}).items()))
+        return pa.schema(kinds | {each.name: each.type for each in self.kept_fields})
 
     def _batch(
         self, file: TableFile, batch: pa.RecordBatch, numbers: NDArray[np.int64], condition: Condition | None
@@ -271,16 +282,6 @@ class TableReader:
             "rows. Fill them with --missing impute, leave such rows out with --missing drop, or fit without the "
             f"columns: {exclude_option(list(counts))}."
         )
-
-
-def _sql_schema(file: TableFile) -> pa.Schema:
-    """The types in which a condition sees columns: dates of text formats are text, as they are written."""
-    return pa.schema(
-        [
-            (name, kind if pa.types.is_boolean(kind) else pa.float64() if is_numeric(kind) else file.copied_type(name))
-            for name, kind in zip(file.schema.names, file.schema.types, strict=True)
-        ]
-    )
 
 
 def _seen(file: TableFile, batch: pa.RecordBatch, condition: Condition, start: int) -> pa.RecordBatch:

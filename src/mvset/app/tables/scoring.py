@@ -27,14 +27,9 @@ from mvset.rows.columns import TableColumns
 from mvset.svm.score import Score
 from mvset.values import Indices
 
-_NUMBERS, _TEXTS = ("score", "level", "p_value"), ("top_feature", "note")
-RESULTS = pa.schema(
-    [
-        *(("row", pa.int64()), ("inside", pa.bool_())),
-        *((name, pa.float64()) for name in _NUMBERS),
-        *((name, pa.string()) for name in _TEXTS),
-    ]
-)
+_NUMBERS = dict.fromkeys(("score", "level", "p_value"), pa.float64())
+_TEXTS = dict.fromkeys(("top_feature", "note"), pa.string())
+RESULTS = pa.schema({"row": pa.int64(), "inside": pa.bool_(), **_NUMBERS, **_TEXTS})
 
 
 def score_table(
@@ -52,8 +47,7 @@ def score_table(
     On a cluster, workers read the parts of the table and write their results to files beside `out`. On a `device`,
     batches are read, copied, judged and written in overlap. `stages` counts how long each takes.
     """
-    stages = device.stages if device is not None else stages or Stages()
-    schema, cluster = _result_schema(reader), cluster_map()
+    stages, schema, cluster = stages or Stages(), _result_schema(reader), cluster_map()
     scoring = _Scoring(survey, schema, only_outside)
     with nullcontext() if out is None else table_writer(out, schema) as write:
         if cluster is None:
@@ -65,11 +59,6 @@ def score_table(
                 scoring.score_parts(cluster, reader, folder, write, on_progress)
         if reader.n_rows == reader.n_dropped:
             raise TableError(f"{reader.files[0].label} has no rows to score.")
-        if survey.n_rows + reader.n_dropped != reader.n_rows:
-            raise TableError(
-                f"{reader.n_rows} rows were read, but {survey.n_rows} have an answer and {reader.n_dropped} have none: "
-                "nothing is written."
-            )
 
 
 @dataclass
@@ -88,9 +77,8 @@ class _Scoring:
             with stages.measured("writing"):
                 if scored is not None:
                     kept = partial(_kept_rows, complete, "table" in self.schema.names)
-                    times = reader.times(complete)
-                    add = partial(self.survey.add, table=batch.table, times=times, unseen=complete.unseen)
-                    add(complete.rows, scored, complete.numbers, kept)
+                    add = partial(self.survey.add, table=batch.table, unseen=complete.unseen)
+                    add(complete.rows, scored, complete.numbers, kept, times=reader.times(complete))
                 if write is not None:
                     results = _results(batch, scored, self.survey.model, reader.columns, self.schema)
                     write(results.filter(pc.equal(results["inside"], False)) if self.only_outside else results)
@@ -170,8 +158,7 @@ def _results(
     answers: dict[str, Any] = {"row": pa.array(batch.numbers), "table": pa.repeat(batch.table, len(batch.numbers))}
     if scored is not None:
         # An explanation costs more than the score: only rows outside have one.
-        top_features = np.full(len(scored.inside), None, dtype=object)
-        outside = np.flatnonzero(~scored.inside)
+        top_features, outside = np.full(len(scored.inside), None, dtype=object), np.flatnonzero(~scored.inside)
         if len(outside):
             top_features[outside] = np.array(model.prepared_names, dtype=object)[scored.top_features(outside)]
         levels = written_levels(scored.level, model.sets.calibration.n_rows)

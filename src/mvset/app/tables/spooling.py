@@ -112,13 +112,12 @@ def spool_workbook(source: Path, label: str, sheet: str | None) -> Path:
         raise TableError("Reading Excel needs one more package: pip install 'mvset[excel]'") from None
     try:
         book = CalamineWorkbook.from_path(str(source))
-        if sheet is not None and sheet not in book.sheet_names:
-            raise TableError(f"--read sheet: {label} has no sheet {sheet!r}. It has {quoted(book.sheet_names)}.")
-        rows = book.get_sheet_by_name(sheet or book.sheet_names[0]).to_python(skip_empty_area=True)
+        found = [name for name in book.sheet_names if sheet in (None, name)]
+        rows = book.get_sheet_by_name(found[0]).to_python(skip_empty_area=True) if found else []
     except (CalamineError, OSError, ValueError) as error:
-        if isinstance(error, TableError):
-            raise
         raise unreadable(label, error) from None
+    if not found:
+        raise TableError(f"--read sheet: {label} has no sheet {sheet!r}. It has {quoted(book.sheet_names)}.")
     if not rows:
         raise TableError(f"{label} has no rows.")
     return spool_rows(None, rows)
