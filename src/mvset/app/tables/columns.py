@@ -72,8 +72,8 @@ class ColumnRoles:
         numbers = [each for each in unnamed if _is_plain_number(each.type) and names.count(each.name) == 1]
         if self.columns or not numbers:
             return []
-        first = next((batch.columns for batch, _ in file.batches(pa.schema(numbers))), [])
-        found = [each.name for each, column in zip(numbers, first, strict=False) if _counts_rows(column)]
+        first = next((batch for batch, _ in file.batches(pa.schema(numbers))), None)
+        found = [each.name for each in numbers if first is not None and _counts_rows(first.column(each.name))]
         return found if len(found) < len(numbers) else []
 
     def _unnamed(self, file: TableFile) -> list[pa.Field]:

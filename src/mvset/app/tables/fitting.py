@@ -94,7 +94,7 @@ def fit_table(
             identifiers, "whole numbers that increase from row to row are", " To use them, name them in --columns."
         ),
         *_left_out(too_many, "text with too many values for a category is"),
-        *(reader.time_notes()),
+        *reader.time_notes(),
     ]
     if len(names) > table.n_rows:
         notes.append(f"there are more columns ({len(names)}) than rows ({table.n_rows}). Is the table transposed?")
@@ -176,8 +176,7 @@ class _TableRows:
 
 def _counts(reader: TableReader) -> tuple[int, int]:
     """Number of rows, and of those left out for missing values; they are read only if the file does not say."""
-    known = None if reader.missing != "error" or reader.where else reader.files[0].known_rows()
-    if known is not None:
+    if reader.missing == "error" and not reader.where and (known := reader.files[0].known_rows()) is not None:
         return known, 0
     for _ in reader.batches():
         pass
