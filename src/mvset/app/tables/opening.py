@@ -155,14 +155,18 @@ def quoted_values(text: bytes, separator: str) -> Iterator[re.Match[bytes]]:
     return re.finditer(opening + rb'[^"]*(?:""[^"]*)*(?:"|\Z)', text) if b'"' in text else iter(())
 
 
-def _pairs_of_marks(text: bytes, separator: str) -> NDArray[np.intp] | None:
-    """Where quotation marks are, if each opens where a value begins or closes where one ends, in turn; or else None."""
+def _quotation_marks(text: bytes, separator: str) -> NDArray[np.intp]:
+    """Where quotation marks open and close values, in turn."""
     content = np.frombuffer(text + b"\n", dtype=np.uint8)
     marks = np.flatnonzero(content == ord('"'))
     borders = np.isin(np.arange(256), [*b"\r\n", *separator.encode()])
     opening, closing = marks[::2], marks[1::2]
     regular = borders[content[opening - 1]] | (opening == 0)
-    return marks if regular.all() and borders[content[closing + 1]].all() else None
+    if regular.all() and borders[content[closing + 1]].all():
+        return marks
+    # Slower: others are within values. One that does not close closes beyond the text.
+    spans = [(value.start(), value.end() - value[0].endswith(b'"')) for value in quoted_values(text, separator)]
+    return np.array(spans, dtype=np.intp).ravel()
 
 
 def end_of_records(text: bytes, separator: str) -> int:
@@ -170,16 +174,10 @@ def end_of_records(text: bytes, separator: str) -> int:
     end = end_of_lines(text)
     if b'"' not in text:
         return end
-    marks = _pairs_of_marks(text, separator)
-    if marks is not None:  # faster than to look at each value
-        while (n_above := int(np.searchsorted(marks, end))) % 2:
-            end = end_of_lines(text, 0, int(marks[n_above - 1]))
-        return end
-    end = done = 0
-    for value in quoted_values(text, separator):
-        end = max(end, end_of_lines(text, done, value.start()))
-        done = value.end()
-    return max(end, end_of_lines(text, done))
+    marks = _quotation_marks(text, separator)
+    while (n_above := int(np.searchsorted(marks, end))) % 2:
+        end = end_of_lines(text, 0, int(marks[n_above - 1]))
+    return end
 
 
 def without_empty_end(blocks: Iterable[bytes]) -> Iterator[bytes]:
