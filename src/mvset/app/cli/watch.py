@@ -78,7 +78,7 @@ def watch_command(
     with exit_on_error(ValueError, on_interrupt=on_interrupt) as interrupts:
         from mvset.app.watch.alarms import AlarmCommand
         from mvset.app.watch.state import WatchState
-        from mvset.app.watch.watcher import Arrivals, Output, Watcher
+        from mvset.app.watch.watcher import Arrivals, Watcher
 
         fitted = options.load_fitted(model, jobs)
         # A drift monitor counts between the calibration scores of one model.
@@ -89,8 +89,8 @@ def watch_command(
         out_dir.mkdir(parents=True, exist_ok=True)
         with closing(WatchState(out_dir / STATE, f"{fingerprint} {mass!r}")) as state:
             _note_comparison(state, reserved=fitted.sets.guarantee.reserves_rows)
-            arrivals, output = Arrivals(folder, settle), Output(out_dir, out_format, only_outside)
-            watcher = Watcher(fitted, mass, opened, state, arrivals, output, command, interrupts.seen)
+            arrivals, output = Arrivals(folder, settle), (out_dir, out_format, only_outside)
+            watcher = Watcher(fitted, mass, opened, state, arrivals, *output, command, interrupts.seen)
             n_alarms = 0
             for event in watcher.run(once=once):
                 if isinstance(event, str):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from mvset.app.tables.errors import TableError, quoted
+from mvset.app.tables.errors import TableError, optional_package, quoted
 
 _LOCKED: dict[str, Any] = {
     **dict.fromkeys(("enable_external_access", "allow_community_extensions", "allow_persistent_secrets"), "false"),
@@ -31,10 +31,7 @@ class Condition:
     """A condition such as ``grade = 'good' AND flow > 10``; `schema` has the columns that it may use."""
 
     def __init__(self, text: str, schema: pa.Schema) -> None:
-        try:
-            import duckdb
-        except ImportError:
-            raise ConditionError("conditions need one more package: pip install 'mvset[sql]'") from None
+        duckdb = optional_package("duckdb", "sql", "Selecting rows by a condition")
         self.text, self._schema, self._error = text, schema, duckdb.Error
         ignoring_case = [name.lower() for name in schema.names]
         same = [name for name in schema.names if ignoring_case.count(name.lower()) > 1]

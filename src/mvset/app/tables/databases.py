@@ -16,7 +16,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet
 
-from mvset.app.tables.errors import TableError, quoted
+from mvset.app.tables.errors import TableError, optional_package, quoted
 from mvset.app.tables.spooling import spool_path, spool_rows
 
 _FAULTS_OF_THE_QUERY = (0, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_MISMATCH)
@@ -94,10 +94,7 @@ def spool_postgresql(address: str, query: str | None) -> Path:
     """The result of a query to PostgreSQL, in a transaction that only reads."""
     if query is None or not query.strip():
         raise TableError("PostgreSQL needs a query, for example --query 'SELECT * FROM readings'.")
-    try:
-        import adbc_driver_postgresql.dbapi as driver
-    except ImportError:
-        raise TableError("Reading PostgreSQL needs one more package: pip install 'mvset[sql]'") from None
+    driver = optional_package("adbc_driver_postgresql.dbapi", "sql", "Reading PostgreSQL")
 
     def run(cancels: list[Cancel]) -> Path:
         with driver.connect(address) as connection, connection.cursor() as cursor:

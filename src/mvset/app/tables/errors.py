@@ -1,7 +1,9 @@
 """Errors that users can fix by editing a table or changing an option, and the phrases that their messages share."""
 
+import importlib
 import shlex
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 _MAX_SAID = 200
 _MAX_NAMES, _SHOWN_NAMES = 50, 40  # in a sentence
@@ -29,3 +31,11 @@ def unreadable(label: str, error: Exception) -> TableError:
     """What a library says about a file that it cannot read, in a line of bounded length."""
     said = " ".join(str(error).split()).rstrip(".")
     return TableError(f"{label} cannot be read: {said if len(said) <= _MAX_SAID else said[:_MAX_SAID] + '…'}.")
+
+
+def optional_package(name: str, extra: str, needing: str) -> Any:
+    """An optional package; fails with the command that installs it if it is missing."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise TableError(f"{needing} needs one more package: pip install 'mvset[{extra}]'") from None

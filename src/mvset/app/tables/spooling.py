@@ -21,7 +21,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from mvset.app.tables.errors import TableError, quoted, unreadable
+from mvset.app.tables.errors import TableError, optional_package, quoted, unreadable
 
 _ARCHIVE_ERRORS = (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError, UnicodeError)
 _MAX_INFLATED = 1 << 30  # bytes of a workbook: all of it is held in memory
@@ -106,15 +106,12 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def spool_workbook(source: Path, label: str, sheet: str | None) -> Path:
     """A sheet of an Excel workbook: the first, or the one that is named."""
     _check_workbook(source, label)
+    calamine = optional_package("python_calamine", "excel", "Reading Excel")
     try:
-        from python_calamine import CalamineError, CalamineWorkbook
-    except ImportError:
-        raise TableError("Reading Excel needs one more package: pip install 'mvset[excel]'") from None
-    try:
-        book = CalamineWorkbook.from_path(str(source))
+        book = calamine.CalamineWorkbook.from_path(str(source))
         found = [name for name in book.sheet_names if sheet in (None, name)]
         rows = book.get_sheet_by_name(found[0]).to_python(skip_empty_area=True) if found else []
-    except (CalamineError, OSError, ValueError) as error:
+    except (calamine.CalamineError, OSError, ValueError) as error:
         raise unreadable(label, error) from None
     if not found:
         raise TableError(f"--read sheet: {label} has no sheet {sheet!r}. It has {quoted(book.sheet_names)}.")

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -63,14 +62,6 @@ class Arrivals:
         return found
 
 
-class Output(NamedTuple):
-    """Where the results go, and which."""
-
-    folder: Path
-    ending: str
-    only_outside: bool
-
-
 @dataclass
 class Watcher:
     """Scores one file after the other, and stores each before it goes on.
@@ -85,7 +76,9 @@ class Watcher:
     open_table: Callable[[list[str]], TableReader]
     state: WatchState
     arrivals: Arrivals
-    output: Output
+    out_dir: Path
+    ending: str  # of the files of results
+    only_outside: bool
     command: AlarmCommand | None
     stopping: Callable[[], bool]  # whether a signal has come, which a library may have made an error of the table
 
@@ -126,7 +119,7 @@ class Watcher:
             self.state.add_problem(name, version, problem)
             yield problem
             return
-        results = self.output.folder / f"{name}.{self.output.ending}"
+        results = self.out_dir / f"{name}.{self.ending}"
         try:
             survey, reader = self._score(path, results)
         except _Unreadable as error:
@@ -176,7 +169,7 @@ class Watcher:
         survey = TableScan(self.model, self.mass, n_unusual=0, grouped=self._grouped, keep_scores=True)
         try:
             reader = self.open_table([str(path)])
-            score_table(reader, survey, out=results, only_outside=self.output.only_outside)
+            score_table(reader, survey, out=results, only_outside=self.only_outside)
         except OSError as error:
             named = Path(str(error.filename))
             if error.errno in DISK_ERRORS or named == results:  # not the fault of the table
