@@ -16,7 +16,7 @@ _LOCKED: dict[str, Any] = {
 }
 # Expressions that see only the row: no sub-queries, windows or parameters.
 _ROW_WISE = "COLUMN_REF CONSTANT COMPARISON CONJUNCTION OPERATOR FUNCTION CAST BETWEEN CASE COLLATE TYPE"
-_CHANGING = "SELECT function_name FROM duckdb_functions() WHERE stability = 'VOLATILE' AND function_name IN ?"
+_CHANGING = "SELECT function_name FROM duckdb_functions() WHERE stability = 'VOLATILE'"
 _MAX_LENGTH = 100_000  # characters
 
 
@@ -67,9 +67,9 @@ class Condition:
             around, nodes = self._parsed(self.text)
             if around != self._parsed("true")[0]:
                 raise ConditionError(f"{self.text!r} is not a single condition.")
-            functions = [each["function_name"] for each in nodes if "function_name" in each]
+            functions = {each["function_name"] for each in nodes if "function_name" in each}
             others = {each["class"].lower() for each in nodes if "class" in each} - set(_ROW_WISE.lower().split())
-            others |= {name for (name,) in self._connection.execute(_CHANGING, [functions]).fetchall()}
+            others |= functions & {name for (name,) in self._connection.execute(_CHANGING).fetchall()}
             if others:
                 raise ConditionError(f"{quoted(sorted(others))} cannot be used in a condition on one row.")
             self._references = [name for each in nodes for name in each.get("column_names", ())]
