@@ -39,7 +39,8 @@ def test_zones_are_kept_by_the_first_and_instants_by_all():
     found = parsed(texts)
     assert found.type == pa.timestamp("us", "+01:00")
     assert [each.astimezone(UTC).hour for each in found.to_pylist()] == [9, 8, 9]
-    assert parsed(["15.01.2026 10:00 UTC"]).type == pa.timestamp("us", "UTC")
+    for zone in (" UTC", " Z", "Z"):
+        assert parsed([f"15.01.2026 10:00{zone}"]).type == pa.timestamp("us", "UTC")
     assert parsed(["15.01.2026 10:00 +0530"]).to_pylist()[0].utcoffset() == timedelta(hours=5.5)
     assert parsed(["15.01.26 +0100"], "%d.%m.%y %z").type == pa.timestamp("us", "+01:00")
 
@@ -49,6 +50,7 @@ def test_zones_are_kept_by_the_first_and_instants_by_all():
     [
         (["soon"], "'soon' is neither a number nor a date"),
         (["01/15/26"], "'01/15/26' is neither a number nor a date"),  # 26 may be the day
+        (["15.01.2026 13:00 PM"], "'15.01.2026 13:00 PM' is neither a number nor a date"),
         (["31/01/2026", "01/31/2026"], "not all dates exist if read day-first; use --read date-format=month-first"),
         (["15.01.2026 10:00", "15.01.2026 10:00+01:00"], "some dates have a time zone and others have none"),
     ],
