@@ -30,11 +30,12 @@ def found(text, **given):
         ("# a,b,c\n°C,bar,-\n" + ROWS, (("a", "b", "c"), False, 2)),
         (",0,1\n0,2.5,3.5\n1,2.4,3.6\n2,2.3,3.3\n", (("", "0", "1"), True, 1)),
         ("2019,2020,2021\n" + ROWS, (("2019", "2020", "2021"), True, 1)),
-        ("b,c\nr1,2.5,3.5\nr2,2.4,3.6\nr3,2.3,3.3\n", (("", "b", "c"), True, 1)),
+        ('"b","c"\n"r1",2.5,3.5\n"r2",2.4,3.6\n"r3",2.3,3.3\n', (("", "b", "c"), True, 1)),  # R
+        ("   b   c\n0 2.5 3.5\n1 2.4 3.6\n2 2.3 3.3\n", (("", "b", "c"), True, 1)),  # pandas, as text
         ("a,b,c,\n1.5,2.5,3.5,\n1.6,2.4,3.6,\n", (("a", "b", "c", "\x003"), True, 1)),
         ("x\n\n3\n5\n", (("x",), True, 1)),  # an empty line is a missing value
         ("\n\n3.5\n5\n", (("column1",), False, 0)),
-        ("NA,x\n1.5,x\n2.5,y\n", (("column1", "column2"), False, 0)),
+        ("NA,x\n1.5,x\n2.5,y\nNA,y\n3.5,x\n", (("column1", "column2"), False, 0)),
         ("K,Na\n1.5,2.5\n2.5,3.5\n", (("K", "Na"), True, 1)),
         ('"x"\n"1" 1.5\n"2" 2.5\n"3" 2.25\n', (("", "x"), True, 1)),  # R, with one column
         ('"a", "b"\n"1.5", "x, y"\n"2.5", "z"\n', (("a", "b"), True, 1)),  # spaces before quotation marks
@@ -54,12 +55,14 @@ def test_where_a_table_begins(text, expected):
         ("a,b\n" + ROWS, "stands above rows with 3 values"),
         ("a,b,c,d\n" + ROWS, "stands above rows with 3 values"),
         ("5\n" + ROWS, "stands above rows with 3 values"),
+        ("b,c\nr1,2.5,3.5\nr2,2.4,3.6\nr3,2.3,3.3\n", "stands above rows with 3 values"),  # a value without a name
+        ("a,b\n1.5,2.5\n1.25,2.25\n" + "a,b,c\n" + ROWS, "'1.5', '2.5' stands above rows with 3 values"),
         ("# unit: bar, offset 0.5, c\n" + ROWS, "may be names of columns or a row of data"),
-        ("5,61\n3,92\n", "may be one number or 2"),
+        ("5,61\n3,92\n4,18\n1,07\n", "may be one number or 2"),
         ("Export 2024-03-01 12:00\n1.5 a b\n2.5 c b\n2.75 a b\n", "may be names of columns or a row of data"),
         ("#Operator: Meier\n1.5 2\n2.5 3\n2.75 3\n", "may be names of columns or a row of data"),
         ("rate\n-2,869,050\n3,904,023\n", "may be one number or 3"),
-        ("flow\n1,10\n2,47\n3,84\n", "may be one number or 2"),
+        ("flow\n1,10\n2,47\n3,84\n4,15\n5,11\n", "may be one number or 2"),
         ("sample,400.5,401.5\ns0,0.05,0.025\ns1,0.15,0.125\n", "may be names of columns or a row of data"),
         ("28.11.2025 19:39,\n28.11.2025 19:40,20\n28.11.2025 19:41,31\n", "may be names of columns or a row of data"),
         ("units sold\n459 866\n488 055\n", "may be one number or 2"),

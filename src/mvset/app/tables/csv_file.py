@@ -137,6 +137,10 @@ class CsvFile(TextFile):
         if not text or (not single and not text.strip(b"\r\n")):
             return pa.table({name: pa.array([], convert.column_types[name]) for name in convert.include_columns})
         others: list[Any] = []
+        escaped = re.search(rb'\\"[^\s"' + re.escape(self._mark.encode()) + rb"]", text)
+        if escaped:
+            row = n_lines(text[: escaped.start()] + b".", empty=single) - 1
+            raise _WrongRow(row, 'has a quotation mark after a backslash, \\": write it twice instead, "".')
         try:
             table = pa.csv.read_csv(native(text), read, parse, convert)
         except pa.ArrowInvalid:

@@ -9,15 +9,15 @@ from typing import Any, Self
 from mvset.app.tables.errors import TableError
 from mvset.app.tables.header import COMMENT_MARKS, Cells, TopRows
 from mvset.app.tables.marks import is_some_number, number_style
+from mvset.app.tables.names import DATED
 from mvset.app.tables.numbers import PLAIN, NumberStyle
 from mvset.app.tables.options import ReadingOptions
 
 ANY_SPACE = " "  # stands for any white space
-_SEPARATORS = (",", ";", "\t", "|", ANY_SPACE)
+_SEPARATORS = (",", ";", "\t", "|", "~", "^", ANY_SPACE)
 _NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "|", ANY_SPACE: "white space"}
 _REMEMBERED = ("separator", "header", "numbers", "percents", "encoding", "names")
 _SAMPLED = 2000  # lines
-_DATED = re.compile(r"\d+[-/:.]\d[\d :/.,+TZ-]*(?:[AaPp][Mm])?")  # a date or a time
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,7 @@ class _Candidate:
 
     separator: str
     rows: list[Cells]
+    raw: list[str]  # the rows as they are written
     lines: list[tuple[int, int]]  # in which each row begins, and the next line after it
     width: int  # columns of most rows
     points: float  # how much the rows are like a table
@@ -105,6 +106,7 @@ class _Candidate:
         rows, places = _cut(lines, separator, given.comment)
         if not rows:
             return None
+        raw = ["\n".join(lines[start:end]) for start, end in places]
         widths = [len(row) for row in rows if not row[0].startswith(COMMENT_MARKS)] or [len(rows[-1])]
         last = widths[-200:]  # data, whatever stands above
         width = max(set(last), key=last.count)
@@ -119,12 +121,12 @@ class _Candidate:
         points += 0.2 * named - (0.3 if trusted else 1.0) * _uncut(bare, separator)
         if separator == ANY_SPACE:  # the least likely; and where there are tabs, these separate
             points -= 0.05 + sum("\t" in line for line in lines) / len(lines)
-        return cls(separator, rows, places, width, points, padded)
+        return cls(separator, rows, raw, places, width, points, padded)
 
     def dialect(self, given: ReadingOptions, label: str) -> Dialect:
         """Where the header ends and the rows begin, and how numbers are written in these."""
         like = None if given.like is None else Dialect.from_json(given.like)
-        top = TopRows(self.rows, self.width, given, like, label, self.separator)
+        top = TopRows(self.rows, self.raw, self.width, given, like, label, self.separator)
         found = top.beginning()
         rows = [row for row in self.rows[found.first :] if len(row) == self.width]
         style = NumberStyle(missing=given.missing)
@@ -169,7 +171,7 @@ class _Candidate:
 def _likeness(rows: Sequence[Cells], given: ReadingOptions) -> float:
     """How much rows look like a table: the share of numbers, dates and missing values."""
     cells, style = [cell for row in rows for cell in row], NumberStyle(missing=given.missing)
-    known = sum(is_some_number(cell) or style.is_missing(cell) or bool(_DATED.fullmatch(cell)) for cell in cells)
+    known = sum(is_some_number(cell) or style.is_missing(cell) or bool(DATED.fullmatch(cell)) for cell in cells)
     return 0.3 + known / len(cells)
 
 
@@ -180,6 +182,9 @@ def _uncut(lines: Sequence[str], separator: str) -> float:
     uncut = float(sum(any(each in cell for each in others) and not is_some_number(cell) for cell in cells))
     spaced = [cell.split() for cell in cells if " " in cell.strip() and not is_some_number(cell)]
     uncut += 0.5 * sum(any(map(is_some_number, words)) for words in spaced)  # 515E-7 on
+    # Quotation marks begin and end cells: "a b",1.5 is not cut at spaces.
+    quoted = [cell for cell in cells if '""' in cell]
+    uncut += len(cells) * sum(cell.strip(' "') != "" for cell in quoted) / max(1, len(quoted))
     return (uncut + 3 * sum("\t" in cell for cell in cells)) / max(1, len(cells))
 
 

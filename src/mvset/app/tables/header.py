@@ -1,14 +1,14 @@
 """Find where a text table begins: lines above it, the names of the columns, rows of units, the first row of data."""
 
-import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mvset.app.tables.errors import TableError, quoted
 from mvset.app.tables.marks import is_some_number
+from mvset.app.tables.names import Column, odds_of_names
 from mvset.app.tables.numbers import NumberStyle
 from mvset.app.tables.options import ReadingOptions
 from mvset.app.tables.units import are_units
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 NO_COLUMN = "\0"  # begins the name of a column that is there only because a separator ends each row
 COMMENT_MARKS = ("#", "%")
 _TOP = 50  # rows in which a table begins
-_TYPICAL = 50  # rows that show which columns are numeric
+_TYPICAL = 200  # rows below that show what is in the columns
 _MAX_UNITS = 2  # rows below the header: units, and types
+_NAMES, _DATA = 20.0, 0.004  # odds of names: with more, a row has names; with less, it is data; between, it may be both
 
 Cells = list[str]
 
@@ -45,6 +46,7 @@ class TopRows:
     """The rows of a text, most of which have `width` cells."""
 
     rows: Sequence[Cells]
+    raw: Sequence[str]  # the rows as they are written
     width: int
     given: ReadingOptions
     before: "Dialect | None"  # of the table that a model was fitted to
@@ -53,29 +55,91 @@ class TopRows:
 
     def beginning(self) -> Beginning:
         """Where the table begins, by what the user says, the columns of a model, or the cells."""
-        above = self._model_header()
-        header: bool | None = True
-        if above is None:
-            above = self._first_full()
-            header = self.given.header
-            if header is None:
-                self._check_units(above)
-                header = self._is_header(above) and not (self._n_units(above) and self._commented_names(above))
-            if not header or self._numbers_in(self.rows[above]):  # which may be names, but not below other names
-                begin, named = self._without_header(above)
-                above, header = (begin, named) if named or not header else (above, True)
-        if not header:
-            return Beginning(self._numbered_names(above), False, above, self._n_units(above))
-        names = self._names(self._unmarked(above)) if above < len(self.rows) else ()
-        found = Beginning(names, True, above, self._n_units(above + 1))
-        if self.given.header is None and self.rows[found.first :] and self._commented_names(found.first + 1):
+        i, named = self._model_header(), True
+        if i is None:
+            i, named = self._first_of_table()
+        if not named:
+            i, named = self._below_titles(i)
+        if not named:
+            return Beginning(self._numbered_names(i), False, i, self._n_units(i))
+        self._check_above([row for row in self.rows[:i] if self._is_like_data(row)])
+        names = self._names(self._unmarked(i)) if i < len(self.rows) else ()
+        found = Beginning(names, True, i, self._n_units(i + 1))
+        is_guess, row = self.given.header is None, self.rows[i] if i < len(self.rows) else []
+        if is_guess and self.rows[found.first :] and self._commented_names(found.first + 1):
             raise self._names_or_data(self.rows[found.first])
+        again = any(map(is_some_number, row)) and row in self.rows[i + 1 :]
+        if is_guess and (again or (len(row) == self.width and self._is_aligned(i))):  # or none for an index
+            raise self._names_or_data(row)
         return found
+
+    def _model_header(self) -> int | None:
+        """The row with the names of the model's columns."""
+        wanted = set(self.given.columns)
+        if not wanted or self.given.header is False:
+            return None
+        named = (i for i in range(min(_TOP, len(self.rows))) if wanted <= set(self._names(self._unmarked(i))))
+        return next(named, None)
+
+    def _first_of_table(self) -> tuple[int, bool]:
+        """The first row of the table, and whether it has the names of the columns."""
+        doubtful = None  # a row that is filled up with empty cells: data, or a title
+        for i in [i for i in range(min(_TOP, len(self.rows))) if self._fits(i)]:
+            row, odds = self.rows[i], self._odds_of_names(i)
+            is_sparse = bool(row[0]) and 2 * sum(map(bool, row)) <= self._last + 1
+            is_title = is_sparse and any(row[j] and odds > _DATA for j in self.numeric if j < len(row))
+            if is_title or not any(row):
+                continue
+            if self.given.header is not None:
+                return i, self.given.header
+            if odds < _DATA or (is_sparse and doubtful is None and i + 1 == len(self.rows)):
+                if doubtful is None or self._as_before(self.rows[doubtful]):
+                    return i, False
+                return doubtful, False
+            if is_sparse:
+                doubtful = i if doubtful is None else doubtful
+            else:
+                return i, self._has_names(i, odds)
+        return 0 if doubtful is None else doubtful, bool(self.given.header)
+
+    def _has_names(self, i: int, odds: float) -> bool:
+        """Whether a row that is no data for certain has names."""
+        row = self.rows[i]
+        if i and self._n_units(i):
+            if self._commented_names(i):
+                return False
+            if len(self.rows[i - 1]) > 1 and not self._is_comment(i - 1):  # names that are not as wide
+                raise self._names_or_data(row)
+        if self.separator == " " and any(re.search(r":$|\d[-/:]\d", cell) for cell in row):
+            raise self._names_or_data(row)  # words of a title, such as "Export 2026-01-31 12:00"
+        if odds > _NAMES and (self._header_before is None or self.rows[i + 1 :]):
+            return True
+        return self._as_before(row)
+
+    def _below_titles(self, first: int) -> tuple[int, bool]:
+        """Where the data begins, or the names above it that are one less. Refuses lines that may be data or names."""
+        above = [i for i in range(first) if not self._is_comment(i)]
+        if all(self._fits(i) and not any(self.rows[i]) for i in above):
+            return min([first, *above]), False  # rows without any value
+        last, guess = above[-1], self.given.header is None
+        if guess and self._fits(last) and self.width == 2:  # a title, or one name of two
+            raise self._names_or_data(self.rows[last])
+        is_short = last == first - 1 and not self._fits(last)
+        if guess and is_short and len(_without_empty(self.rows[last])) == self._last and self._has_row_names(last):
+            return last, True
+        self._check_above([self.rows[i] for i in above if any(map(is_some_number, self.rows[i]))])
+        if guess and is_short and len(self.rows[last]) > 1:
+            self._check_above([self.rows[last]])
+        return first, False
+
+    def _fits(self, i: int) -> bool:
+        """Whether a row has all columns of the table: the last one may have no name."""
+        return len(self.rows[i]) in (self.width, self._last + 1) and not self._is_comment(i)
 
     @cached_property
     def numeric(self) -> list[int]:
         """Columns that are numbers in most rows; the first rows may be something else."""
-        same, found = self._same, []
+        same, found = [row for row in self.rows if len(row) == self.width], []
         for j in range(self.width):
             cells = [row[j] for row in same[max(min(3, len(same) - 1), len(same) // 2 - _TYPICAL) :][:_TYPICAL]]
             known = [each for each in cells if not self._missing(each)] or [row[j] for row in same[1:]]
@@ -86,12 +150,8 @@ class TopRows:
     @cached_property
     def _last(self) -> int:
         """The last column with values: a separator at the end of each row makes one without."""
-        return max((j for j in range(self.width) if any(row[j] for row in self._same)), default=self.width - 1)
-
-    @cached_property
-    def _same(self) -> list[Cells]:
-        """The rows of the usual width."""
-        return [row for row in self.rows if len(row) == self.width]
+        same = [row for row in self.rows if len(row) == self.width]
+        return max((j for j in range(self.width) if any(row[j] for row in same)), default=self.width - 1)
 
     def _missing(self, cell: str) -> bool:
         return self._style.is_missing(cell)
@@ -104,11 +164,25 @@ class TopRows:
         """The numbers in the columns of numbers."""
         return [row[j] for j in self.numeric if j < len(row) and is_some_number(row[j])]
 
+    def _is_like_data(self, row: Cells) -> bool:
+        """Whether a row above the names is part of another table."""
+        n_numbers = sum(map(is_some_number, row))
+        return n_numbers > 1 or (len(row) == self.width and 2 * len(self._numbers_in(row)) > len(self.numeric))
+
+    def _odds_of_names(self, i: int, names: Cells | None = None) -> float:
+        """How much more probable a row, or names from it, is as names than as data."""
+        below = [k for k in range(i + 1, len(self.rows)) if len(self.rows[k]) == self.width][:_TYPICAL]
+        row = names or self._unmarked(i)
+        columns = [Column([self.rows[k][j] for k in below], j in self.numeric, self._style) for j in range(len(row))]
+        numbers_are_quoted = any(f'"{self.rows[k][j]}"' in self.raw[k] for k in below for j in self.numeric)
+        marked = not numbers_are_quoted  # those of one with a separator are needed
+        quoted = [marked and self.separator not in cell and f'"{cell}"' in self.raw[i] for cell in row]
+        return odds_of_names(row, quoted, columns)
+
     @property
     def _header_before(self) -> bool | None:
-        """Whether the table of the model has a header; None if there is none that is written in this way."""
-        is_same = self.before is not None and self.before.separator == self.separator
-        return self.before.header if self.before is not None and is_same else None
+        """Whether the table of the model has a header, if it is written in the same way."""
+        return self.before.header if self.before and self.before.separator == self.separator else None
 
     def _as_before(self, row: Cells) -> bool:
         """Whether a row that may be names or data is names: as in the table of the model, or else refused."""
@@ -116,32 +190,26 @@ class TopRows:
             raise self._names_or_data(row)
         return self._header_before
 
-    def _model_header(self) -> int | None:
-        """The row with the names of the model's columns."""
-        wanted = set(self.given.columns)
-        if not wanted or self.given.header is False:
-            return None
-        named = (i for i in range(min(_TOP, len(self.rows))) if wanted <= set(self._names(self._unmarked(i))))
-        found = next(named, None)
-        above = [row for row in self.rows[: found or 0] if len(row) == self.width]
-        data = [row for row in above if 2 * len(self._numbers_in(row)) > len(self.numeric)]
-        self._check_above(data, bool)
-        return found
+    def _names_or_data(self, row: Cells) -> TableError:
+        return TableError(
+            f"{self.label}: the first row, {quoted(row)}, may be names of columns or a row of data. Use --read "
+            "header=yes or --read header=no."
+        )
 
-    def _first_full(self) -> int:
-        """The first row as wide as the table: no comment, and not filled up with empty cells."""
-        for i, row in enumerate(self.rows[:_TOP]):
-            is_full = self._last < len(row) <= self.width + (not row[-1]) and row[self._last]
-            if is_full and not self._is_comment(row):
-                return i
-        return 0
+    def _check_above(self, rows: Sequence[Cells]) -> None:
+        """Refuse to leave out rows above the table that may be data or names."""
+        for row in rows:
+            raise TableError(
+                f"{self.label}: {quoted(row)} stands above rows with {self.width} values. Correct the file, or "
+                "leave out lines above the table with --read skip-rows."
+            )
 
-    def _is_comment(self, row: Cells) -> bool:
+    def _is_comment(self, i: int) -> bool:
         """Whether a row above the header is a comment: # before a space, or alone. In #no,load it is part of a name."""
-        first = row[0]
+        first, is_marked = self.rows[i][0], self.raw[i].lstrip().startswith(COMMENT_MARKS)
         apart = first[1:2] in (" ", "\t", *COMMENT_MARKS) or (self.separator == " " and first in COMMENT_MARKS)
         apart = apart or (self.width == 1 and re.search(r"[\s:]", first) is not None)
-        return first.startswith(COMMENT_MARKS) and (apart or len(row) != self.width) and not self._missing(first)
+        return is_marked and (apart or len(self.rows[i]) != self.width) and not self._missing(first)
 
     def _unmarked(self, i: int) -> Cells:
         """A row without the mark before its first name, if lines above it are comments with this mark."""
@@ -149,120 +217,18 @@ class TopRows:
         marked = first[:1] in COMMENT_MARKS and any(row[0][:1] == first[:1] for row in self.rows[:i])
         return [first[1:] if marked else first, *others]
 
-    def _is_header(self, i: int) -> bool:
-        """Whether a row has names: no numbers where numbers follow, or, in text, nothing that comes again."""
-        row, rows = self.rows[i], self.rows[i + 1 :]
-        if not self.numeric:
-            distinct = len(set(row)) == len(row) and not any(set(row) & set(each) for each in rows)
-            return distinct if self._header_before is None else self._header_before
-        numbers = self._numbers_in(row)
-        if numbers:
-            return self._has_numbers_for_names(i, numbers)
-        if self.separator == " " and any(re.search(r":$|\d[-/:]\d", cell) for cell in row):
-            raise self._names_or_data(row)  # words of a title, such as "Export 2026-01-31 12:00"
-        if not all(self._missing(row[j]) and row[j] != "Na" for j in self.numeric if j < len(row)):  # sodium
+    def _has_row_names(self, i: int) -> bool:
+        """Whether the rows below one have names: in quotation marks, as R writes them, or as pandas writes them."""
+        below = [k for k in range(i + 1, len(self.rows)) if len(self.rows[k]) == self.width]
+        if all(self.raw[k].lstrip().startswith('"') for k in [i, *below]):
             return True
-        texts = [j for j in range(len(row)) if j not in self.numeric and row[j]]
-        if texts and not any(row[j] in [each[j] for each in rows if len(each) == len(row)] for j in texts):
-            return self._as_before(row)
-        return False
+        return self._is_aligned(i)
 
-    def _has_numbers_for_names(self, i: int, numbers: list[str]) -> bool:
-        """Whether numbers are names of columns: whole numbers above decimals, or years. Refuses what may be both."""
-        row = self.rows[i]
-        named = [row[j] for j in self.numeric if j < len(row) and row[j]]
-        unlike = {j: self._is_unlike(i, j) for j in range(min(len(row), self.width)) if row[j]}
-        if numbers == named and not row[0] and self._is_row_number(i, 0):
-            return True
-        if numbers != named or len(set(numbers)) < len(numbers) or not all(each.isdecimal() for each in numbers):
-            return any(unlike[j] for j in unlike if j not in self.numeric) and self._as_before(row)
-        steps = {int(b) - int(a) for a, b in itertools.pairwise(numbers)}
-        counted = numbers == ["0"] if len(numbers) == 1 else steps == {1}  # as pandas and spreadsheets number columns
-        apart = all(unlike[j] or self._is_apart(i, j) for j in self.numeric if row[j])
-        if len(numbers) > 1 and (all(unlike[j] for j in self.numeric if row[j]) or (counted and apart)):
-            return True
-        if apart:
-            raise self._names_or_data(row)
-        return (any(unlike.values()) or counted) and self._as_before(row)
-
-    def _names_or_data(self, row: Cells) -> TableError:
-        return TableError(
-            f"{self.label}: the first row, {quoted(row)}, may be names of columns or a row of data. Use --read "
-            "header=yes or --read header=no."
-        )
-
-    def _is_unlike(self, i: int, j: int) -> bool:
-        """Whether the top cell of a column is unlike the others: a whole number above decimals, or a new word."""
-        column = [row[j] for row in self.rows[i + 1 :] if len(row) == self.width and not self._missing(row[j])]
-        if j in self.numeric:
-            return len(column) > 1 and not any(each.lstrip("+-−").isdecimal() for each in column)
-        coded = all(re.search(r"\d", each) for each in column) and not re.search(r"\d", self.rows[i][j])
-        return self.rows[i][j] not in column and bool(column) and (coded or 2 * len(set(column)) < len(column))
-
-    def _is_apart(self, i: int, j: int) -> bool:
-        """Whether the top number of a column is farther from the others than these are from each other."""
-        cells = [row[j] for row in self.rows[i + 1 :] if len(row) == self.width]
-        others = [int(cell) for cell in cells if re.fullmatch(r"[+-]?\d+", cell)]
-        low, high, top = min(others, default=0), max(others, default=0), int(self.rows[i][j])
-        return len(others) > 1 and max(low - top, top - high) > high - low
-
-    def _is_row_number(self, i: int, j: int) -> bool:
-        """Whether a column counts the rows below one."""
-        cells = [row[j] for row in self.rows[i + 1 :] if len(row) == self.width]
-        return cells in ([str(i + start) for i in range(len(cells))] for start in (0, 1))
-
-    def _without_header(self, first: int) -> tuple[int, bool]:
-        """Where the data begins, if the first full row is data; and whether a row above it has names after all."""
-        skipped = self.rows[:first]
-        begin = next((i for i, row in enumerate(skipped) if len(row) == self.width and self._is_data(i)), first)
-        # In a column of numbers, text is no data. In others, a row that is filled up may be.
-        doubtful = [i for i in range(begin) if len(self.rows[i]) == self.width > 1 and any(self.rows[i])]
-        doubtful = [i for i in doubtful if 0 not in self.numeric and 2 * sum(map(bool, self.rows[i])) <= self.width]
-        doubtful = [i for i in doubtful if not self._is_comment(self.rows[i])]
-        if self.given.header is False:
-            begin = min([begin, *doubtful])
-        elif doubtful and self._as_before(self.rows[doubtful[0]]) is False:
-            begin = doubtful[0]
-        above = [i for i in range(begin) if not self._is_comment(self.rows[i])]
-        self._check_above([self.rows[i] for i in above], is_some_number)
-        if self.given.header is False:
-            return begin, False
-        row = self.rows[above[-1]] if above else []
-        if above and self._commented_names(above[-1]) and self._n_units(above[-1]):
-            return above[-1], False
-        with_row_names = len(row) < self.width and len(_without_empty(row)) == self._last and self._has_row_names(begin)
-        if above and above[-1] == begin - 1 and (with_row_names or 2 * sum(map(bool, row)) > len(row) > 1):
-            if len(row) == 1 and re.search(r"[\s:]", row[0]):  # above one column with row names
-                raise self._names_or_data(row)
-            self._check_above([] if with_row_names or len(row) == self.width else [row], bool)
-            return begin - 1, True
-        return begin, False
-
-    def _is_data(self, i: int) -> bool:
-        """Whether a row that is not full is data: a number, a text that comes again, or nothing above all others."""
-        row, rows = self.rows[i], [each for each in self.rows[i + 1 :] if len(each) == self.width]
-        again = any(row[j] and row[j] in [each[j] for each in rows] for j in range(self.width))
-        return bool(self._numbers_in(row)) or again or not any(cell for each in self.rows[: i + 1] for cell in each)
-
-    def _check_units(self, first: int) -> None:
-        """Refuse a row of units for names, below a row that may have them."""
-        row = self.rows[first - 1] if first else []
-        if len(row) > 1 and not self._is_comment(row) and self._n_units(first):
-            raise self._names_or_data(row)
-
-    def _check_above(self, rows: Sequence[Cells], like_data: Callable[[str], bool]) -> None:
-        """Refuse to leave out rows above the table that may be data or names."""
-        for row in rows:
-            if any(like_data(cell) for cell in row):
-                raise TableError(
-                    f"{self.label}: {quoted(row)} stands above rows with {self.width} values. Correct the file, or "
-                    "leave out lines above the table with --read skip-rows."
-                )
-
-    def _has_row_names(self, begin: int) -> bool:
-        """Whether the first column has names of rows: row numbers, or text of which none comes twice."""
-        cells = [row[0] for row in self.rows[begin:] if len(row) == self.width]
-        return self._is_row_number(begin - 1, 0) or (0 not in self.numeric and len(set(cells)) == len(cells))
+    def _is_aligned(self, i: int) -> bool:
+        """Whether names begin with a space, as in white space above an index."""
+        below = [row[0] for row in self.rows[i + 1 :] if len(row) == self.width]
+        is_index = below == [str(k) for k in range(len(below))]
+        return self.separator == " " and self.raw[i].startswith(" ") and is_index
 
     def _names(self, row: Cells) -> tuple[str, ...]:
         """The names of all columns: the last may have none, or the first, which then has the names of rows."""
@@ -278,20 +244,23 @@ class TopRows:
         if named and len(named) != self._last + 1:
             who = "--read names: there are" if self.given.names else f"{self.label}: the model's table has"
             raise TableError(f"{who} {len(named)} names for {self._last + 1} columns.")
-        if len(named) == self._last + 1:
-            return self._names(list(named))
-        return self._names(list(commented) or [f"column{j + 1}" for j in range(self.width)])
+        return self._names(list(named or commented) or [f"column{j + 1}" for j in range(self.width)])
 
     def _commented_names(self, first: int) -> Cells:
         """Names in the comment above the rows, if it has as many, and looks like names and not like a remark."""
-        if not first or not self._is_comment(self.rows[first - 1]):
+        comments = [i for i in range(first) if self._is_comment(i)]
+        fields = [i for i in comments if re.match(r"[#%]\s*fields\b", self.rows[i][0], re.IGNORECASE)]
+        if not comments or (comments[-1] != first - 1 and not fields):
             return []
-        row = self.rows[first - 1]
-        names = row[1:] if row[0] in COMMENT_MARKS else [re.sub(r"^[#%]+\s*", "", row[0]).strip('"'), *row[1:]]
-        if len(names) != self.width or not all(names[: self._last + 1]):
+        i = (fields or comments)[-1]
+        row = self.rows[i]
+        alone = row[0] in COMMENT_MARKS or re.fullmatch(r"[#%]\s*fields:?", row[0], re.IGNORECASE)
+        names = row[1:] if alone else [re.sub(r"^[#%]+\s*", "", row[0]).strip('"'), *row[1:]]
+        if len(_without_empty(names)) != self._last + 1 or not all(names[: self._last + 1]):
             return []
         remark = any(re.search(r"[:;=]" if self.width > 1 else r"[:;=\s]", name) for name in names)
-        if remark and self.width > 1 and self.given.header is None:
+        remark = remark or (any(map(is_some_number, names)) and self._odds_of_names(i, names) < _NAMES)
+        if remark and self.width > 1 and self.given.header is None and not fields:
             raise self._names_or_data(row)
         return [] if remark else names
 

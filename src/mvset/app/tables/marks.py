@@ -21,6 +21,7 @@ _DECIMAL = {mark: _pattern(r"(?:\d+M\d*|M\d+)(?:[eE][+-]?\d+)?", mark) for mark 
 _EITHER = {mark: _pattern(r"[1-9]\d{0,2}M\d{3}", mark) for mark in _OTHER}
 _GROUPED = {mark: _pattern(r"[1-9]\d{0,2}(?:M\d{3})+(?:O\d*)?", mark, other) for mark, other in _OTHER.items()}
 _GROUPED |= {mark: _pattern(r"[1-9]\d{0,2}(?:M\d{3})+(?:[.,]\d*)?", mark) for mark in _SPACES}
+_GROUPED[","] = _pattern(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?|[1-9]\d?(?:,\d\d)+,\d{3}(?:\.\d*)?")  # 12,34,567
 _NUMBER = re.compile("|".join(each.pattern for each in (_WHOLE, *_DECIMAL.values(), *_GROUPED.values())))
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mvset.app.tables.dates import DATE, TIME_OF_DAY
-from mvset.values import cached_property
+from mvset.values import Array, cached_property
 
 MISSING = ("", "na", "n/a", "#n/a", "#na", "nan", "-nan", "null", "none", "<na>")
 _INFINITE = ("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity")
@@ -20,6 +20,7 @@ TOO_MANY_DIGITS = "an integer with more digits than float64 can represent"
 _OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
 IP_ADDRESS = rf"^{_OCTET}(?:\.{_OCTET}){{3}}$"  # 192.168.100.102 is not 192168100102
 _EXACT = 2.0**53  # float64 represents every integer up to here
+_FEW = 1000  # rows that show whether a column has whole numbers
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ class NumberStyle:
     def pattern(self) -> str:
         """A regular expression for a number."""
         mark, point = re.escape(self.thousands or ""), re.escape(self.decimal)
-        whole = rf"(?:[1-9]\d{{0,2}}(?:{mark}\d{{3}})+|\d+)" if mark else r"\d+"
+        lakhs = r"|[1-9]\d?(?:,\d\d)+,\d{3}" if mark == "," else ""
+        whole = rf"(?:[1-9]\d{{0,2}}(?:{mark}\d{{3}})+{lakhs}|\d+)" if mark else r"\d+"
         return rf"^[+\-−]?(?:{whole}(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?\s?%?$"
 
     @cached_property
@@ -123,6 +125,7 @@ def _refuse(column: pa.Array, right: pa.Array, problem: str = NO_NUMBER) -> None
 def _exact(values: pa.Array, column: pa.Array, style: NumberStyle) -> pa.Array:
     """Refuse integers that float64 would round: they are names of something, and two may become one."""
     plain = values.to_numpy(zero_copy_only=False)
+    _check_leading_zeros(plain, column)
     if plain.max(initial=0.0) < _EXACT and plain.min(initial=0.0) > -_EXACT:
         return values
     large = np.flatnonzero(np.abs(plain) >= _EXACT)
@@ -131,6 +134,21 @@ def _exact(values: pa.Array, column: pa.Array, style: NumberStyle) -> pa.Array:
         if digits.isdecimal() and int(digits) != abs(int(values[i].as_py())):
             raise NotANumber(i, column[i].as_py(), TOO_MANY_DIGITS)
     return values
+
+
+def _check_leading_zeros(values: Array, column: pa.Array) -> None:
+    """Refuse 7 beside 007: one of them is a code, and two may become one number."""
+    if not (np.floor(values[:_FEW]) == values[:_FEW]).any():
+        return
+    n_digits = pc.binary_length(column).to_numpy(zero_copy_only=False)
+    shortest = np.where(values >= 1.0, np.floor(np.log10(np.maximum(values, 1.0))) + 1.0, 1.0)
+    padded = np.flatnonzero((n_digits > shortest) & (values == np.floor(values)))
+    codes = [i for i in padded.tolist() if re.fullmatch(r"0\d+", column[i].as_py())]
+    if codes:
+        shorter = np.flatnonzero(n_digits < n_digits[codes].max())
+        others = [i for i in shorter.tolist() if re.fullmatch(r"\d+", column[i].as_py())]
+        if others:
+            raise NotANumber(others[0], column[others[0]].as_py(), f"although {column[codes[0]].as_py()!r} is a code")
 
 
 def without_missing(values: pa.Array, style: NumberStyle) -> pa.Array:
@@ -146,6 +164,7 @@ def _are_missing(text: pa.Array, lower: pa.Array, style: NumberStyle) -> pa.Arra
 
 _MARKED = r"^(?:[+\-−]?\d+[.,]\d+(?:[eE][+-]?\d+)?|\(\d[\d.,]*\))$"  # (1,234.50) is negative in ledgers
 _SOME = 0.1  # of the values are numbers: then the others are wrong
+_CODE = r"^\w*(?:\d[A-Za-z]|[A-Za-z]\d)\w*$"  # 4f77, beside 8349
 
 
 def kind_of(column: pa.Array, style: NumberStyle) -> Any:
@@ -160,7 +179,8 @@ def kind_of(column: pa.Array, style: NumberStyle) -> Any:
         return text.cast(pa.float64()).type  # nearly always
     if pc.all(pc.is_in(lower, pa.array(list(_BOOLEAN)))).as_py():
         return pa.bool_()
-    if _share(text, IP_ADDRESS) > 0.5:
+    n_codes = _share(text, _CODE)
+    if _share(text, IP_ADDRESS) > 0.5 or (n_codes > 0.5 and n_codes + _share(text, r"^\d+$") == 1.0):
         return pa.string()
     if _share(text, DATE) > 0.5 or _share(text, TIME_OF_DAY) > 0.5:
         return pa.timestamp("us")
