@@ -59,6 +59,7 @@ ODDITIES = (
     *("percent", "mixed percent", "bare quote", "multi-line", "hash name", "bracket name", "commented header"),
     *("missing mark", "missing number", "hash missing", "thousands", "thousands", "thousands", "spaces after"),
     *("latin", "latin named", "xz", "quoted comma", "no quotes", "white space", "zero padded", "utf-16", "year names"),
+    *("table above", "unnamed last", "lakhs", "backslash quotes", "tilde", "some year names", "mixed codes"),
 )
 UNCLEAR = ("three decimals", "three decimals", "thousands", "numbers as names", "text only", "one column", "first row")
 
@@ -343,6 +344,12 @@ def _with_oddities(rng: np.random.Generator, dialect: Dialect, specs: Sequence[S
     if "white space" in oddities:
         change |= {"separator": " ", "quoting": "none", "decimal": "."}
     dialect = replace(dialect, **change)
+    if "tilde" in oddities:
+        dialect = replace(dialect, separator=str(rng.choice(["~", "^"])))
+    if "unnamed last" in oddities:
+        dialect = replace(dialect, header=True, quoting="minimal")
+    if "lakhs" in oddities:
+        return replace(dialect, thousands=",", decimal=".")
     return _with_thousands(rng, dialect) if "thousands" in oddities else dialect
 
 
@@ -378,13 +385,25 @@ def _fitting(specs: list[Spec], dialect: Dialect, rng: np.random.Generator) -> t
     if "year names" in odd and len(numbers) > 1:
         for at, i in enumerate(numbers):
             specs[i] = replace(specs[i], name=str(2019 + at))
+    if "some year names" in odd:
+        for i in rng.permutation(numbers)[: int(rng.integers(1, 3))]:
+            specs[i] = replace(specs[i], name=str(2019 + int(i)))
+    if "mixed codes" in odd:
+        specs = [*specs, Spec("code", "text", "categories", categories=("007", "07", "7"))]
+    if "lakhs" in odd and numbers:
+        specs[numbers[-1]] = replace(specs[numbers[-1]], content="millions", form="int")
     if "zero padded" in odd and numbers:
         specs[numbers[0]] = replace(specs[numbers[0]], content="rows", form="%05d", missing=0.0)
     if "thousands" in odd and numbers:
         content = str(rng.choice(["thousands", "millions", "money"]))
         form = "%.2f" if content == "money" else "int"
         specs[numbers[-1]] = replace(specs[numbers[-1]], content=content, form=form)
-    extra = {"hash cells": ("#C", "#7"), "bare quote": ('5" pipe', '12" rack'), "multi-line": ("multi\nline", "a\n# b")}
+    extra = {
+        "backslash quotes": ('a "new" x', 'say "hi"'),
+        "hash cells": ("#C", "#7"),
+        "bare quote": ('5" pipe', '12" rack'),
+        "multi-line": ("multi\nline", "a\n# b"),
+    }
     for oddity, categories in extra.items():
         if oddity in odd:
             added = Spec("kind", "text", "categories", categories=("A", "B", *categories))
@@ -657,7 +676,11 @@ def _hand_cells(rng: np.random.Generator, spec: Spec, column: list[Any], dialect
 def _localized(text: str, dialect: Dialect, grouped: bool) -> str:
     """A number with the marks of the dialect."""
     whole, point, rest = text.partition(".")
-    if grouped:
+    if grouped and "lakhs" in dialect.oddities:
+        sign, digits = re.fullmatch(r"([+-]?)(\d+)", whole).groups()
+        lakhs = re.sub(r"\B(?=(?:\d\d)+$)", ",", digits[:-3])
+        whole = sign + ",".join(each for each in (lakhs, digits[-3:]) if each)
+    elif grouped:
         sign = whole[0] if whole[0] in "+-" else ""
         whole = sign + f"{int(whole.lstrip('+-')):,}".replace(",", dialect.thousands)
     return whole + (dialect.decimal if point else "") + rest
@@ -707,6 +730,11 @@ def _hand_text(rng: np.random.Generator, specs: list[Spec], cells: list[list[str
     quoted = [[_quoted(cell, kind, dialect) for cell, kind in zip(row, kinds, strict=True)] for row in rows]
     quoted += [[_quoted(cell, kind, dialect) for cell, kind in zip(row, number_kinds, strict=True)] for row in cells]
     lines = _joined(rng, quoted, dialect)
+    if "unnamed last" in odd and len(specs) > 1:  # of one column, decimal commas
+        values = rng.integers(10, 99, size=len(cells))
+        lines[n_above:] = [
+            f"{line}{dialect.separator}{value}" for line, value in zip(lines[n_above:], values, strict=True)
+        ]
     if "commented header" in odd and dialect.header and not lines[0].startswith("#"):
         lines[0] = "# " + lines[0]
     if "comment lines" in odd:
@@ -741,6 +769,8 @@ def _quoted(cell: str, kind: str, dialect: Dialect) -> str:
     every &= dialect.writer != "R" or cell != dialect.missing
     if dialect.quoting == "none" or not (special or every):
         return cell
+    if "backslash quotes" in dialect.oddities:
+        return '"' + cell.replace('"', '\\"') + '"'
     return '"' + cell.replace('"', '""') + '"'
 
 
@@ -762,11 +792,17 @@ def _lines_above(rng: np.random.Generator, dialect: Dialect, n_columns: int) -> 
     if "blank start" in dialect.oddities:
         lines += [""] * int(rng.integers(1, 3))
     if "hash lines above" in dialect.oddities:
-        said = ["# exported by logger 3", "# unit: bar, offset 0.5", "#", "# 2026-01-31 12:00", "# a;b;c", "# run 7"]
+        said = ["# exported by logger 3", "# unit: bar, offset 0.5", "#", "# 2026-01-31 12:00", "# run 7"]
+        said += ["# a;b;c"] if dialect.header else []  # without a header, they may be names
         lines += [str(each) for each in rng.choice(said, size=int(rng.integers(1, 4)), replace=False)]
     if "text above" in dialect.oddities and n_columns > 1:  # above one column, it may be its name
         said = ["Export vom 01.02.2026", "Report: plant 3", "Serial 12345", "Created by Logger v2.1", "Site A, line 2"]
         lines += [str(each) for each in rng.choice(said, size=int(rng.integers(1, 3)), replace=False)]
+        lines += [""] if rng.uniform() < 0.4 else []
+    if "table above" in dialect.oddities:  # of which no row may be lost
+        width = n_columns + int(rng.choice([1, 2])) if n_columns < 3 or rng.uniform() < 0.5 else n_columns - 1
+        rows = [[f"c{j}" for j in range(width)], *rng.integers(10, 99, size=(int(rng.integers(2, 6)), width)).tolist()]
+        lines += [dialect.separator.join(map(str, row)) for row in rows]
         lines += [""] if rng.uniform() < 0.4 else []
     if "padded text above" in dialect.oddities and dialect.separator != " ":
         lines.append("Export vom 01.02.2026" + dialect.separator * (n_columns - 1))

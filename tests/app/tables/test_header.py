@@ -34,7 +34,6 @@ def found(text, **given):
         ("   b   c\n0 2.5 3.5\n1 2.4 3.6\n2 2.3 3.3\n", (("", "b", "c"), True, 1)),  # pandas, as text
         ("a,b,c,\n1.5,2.5,3.5,\n1.6,2.4,3.6,\n", (("a", "b", "c", "\x003"), True, 1)),
         ("x\n\n3\n5\n", (("x",), True, 1)),  # an empty line is a missing value
-        ("\n\n3.5\n5\n", (("column1",), False, 0)),
         ("NA,x\n1.5,x\n2.5,y\nNA,y\n3.5,x\n", (("column1", "column2"), False, 0)),
         ("K,Na\n1.5,2.5\n2.5,3.5\n", (("K", "Na"), True, 1)),
         ('"x"\n"1" 1.5\n"2" 2.5\n"3" 2.25\n', (("", "x"), True, 1)),  # R, with one column
@@ -58,6 +57,7 @@ def test_where_a_table_begins(text, expected):
         ("b,c\nr1,2.5,3.5\nr2,2.4,3.6\nr3,2.3,3.3\n", "stands above rows with 3 values"),  # a value without a name
         ("a,b\n1.5,2.5\n1.25,2.25\n" + "a,b,c\n" + ROWS, "'1.5', '2.5' stands above rows with 3 values"),
         ("# unit: bar, offset 0.5, c\n" + ROWS, "may be names of columns or a row of data"),
+        ("\n\n3.5\n5\n", "begins with empty lines"),
         ("5,61\n3,92\n4,18\n1,07\n", "may be one number or 2"),
         ("Export 2024-03-01 12:00\n1.5 a b\n2.5 c b\n2.75 a b\n", "may be names of columns or a row of data"),
         ("#Operator: Meier\n1.5 2\n2.5 3\n2.75 3\n", "may be names of columns or a row of data"),
@@ -76,6 +76,7 @@ def test_what_may_be_data_is_not_skipped(text, said):
 def test_the_user_decides_about_the_header():
     assert found("0,1\n5,7\n6,8\n", header=True, separator=",") == (("0", "1"), True, 1)
     assert found("0,1\n5,7\n6,8\n", header=False, separator=",") == (("column1", "column2"), False, 0)
+    assert found("\n\n3.5\n5\n", header=False) == (("column1",), False, 0)
     assert found(ROWS, names=("a", "b", "c")) == (("a", "b", "c"), False, 0)
     with pytest.raises(TableError, match="2 names for 3 columns"):
         found(ROWS, names=("a", "b"))

@@ -187,9 +187,16 @@ def open_tables(
         time = _remembered_time(model, files)
     strata = model.strata_column(strata)
     kept = [*(name for name in (strata, time) if name), *split_names(keep or (), files[0].schema.names)]
-    missing: Literal["impute", "note"] = "impute" if model.imputes else "note"
-    others = {"strata": strata, "where": where, "time": time or None, "categories": model.category_values}
-    reader = TableReader(files, model.feature_names, list(dict.fromkeys(kept)), missing, **others)
+    reader = TableReader(
+        files,
+        model.feature_names,
+        list(dict.fromkeys(kept)),
+        "impute" if model.imputes else "note",
+        strata,
+        where,
+        time or None,
+        model.category_values,
+    )
     if reader.reordered:
         print_note("the columns are in a different order than in the fit; they are matched by name.")
     return reader

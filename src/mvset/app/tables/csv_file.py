@@ -119,6 +119,7 @@ class CsvFile(TextFile):
         blocks = whole(blocks, partial(end_of_records, separator=self._mark))
         try:
             for text in without_empty_end(blocks) if len(names) == 1 else blocks:
+                self._check_escapes(text)
                 table = self._parsed_block(below(text, first), convert)
                 yield table
                 n_rows, first = n_rows + table.num_rows, 0
@@ -137,10 +138,6 @@ class CsvFile(TextFile):
         if not text or (not single and not text.strip(b"\r\n")):
             return pa.table({name: pa.array([], convert.column_types[name]) for name in convert.include_columns})
         others: list[Any] = []
-        escaped = re.search(rb'\\"[^\s"' + re.escape(self._mark.encode()) + rb"]", text)
-        if escaped:
-            row = n_lines(text[: escaped.start()] + b".", empty=single) - 1
-            raise _WrongRow(row, 'has a quotation mark after a backslash, \\": write it twice instead, "".')
         try:
             table = pa.csv.read_csv(native(text), read, parse, convert)
         except pa.ArrowInvalid:
@@ -154,6 +151,13 @@ class CsvFile(TextFile):
         if n_line_feeds(text) != n_rows:  # lines may be empty, end in another way, or be within quotation marks
             self._check_quoted(text, n_lines(text, empty=single) - n_rows)
         return table
+
+    def _check_escapes(self, text: bytes) -> None:
+        """Fail if a quotation mark within a cell follows a backslash: it would end the cell."""
+        found = re.search(rb'\\"[^\r\n"' + re.escape(self._mark.encode()) + rb"]", text)
+        if found:
+            place = text[max(0, found.start() - 10) : found.end() + 10].decode(errors="replace")
+            raise TableError(f'{self.label}: a quotation mark follows a backslash, in {place!r}. Write it twice, "".')
 
     def _check_quoted(self, text: bytes, n_others: int) -> None:
         """Fail if lines that are no rows are not in quoted cells either, or are many rows in an open quotation mark."""

@@ -75,7 +75,7 @@ def guess(text: str, given: ReadingOptions, label: str = "the table") -> Dialect
     bare = [re.sub(r'"[^"]*"', '""', line) for line in lines]  # without what is in quotation marks
     separators = [named] if named else [each for each in _SEPARATORS if each == "," or each in "".join(bare)]
     candidates = [_Candidate.of(lines, bare, each, given) for each in separators]
-    if not any(candidates):  # one column of decimal commas
+    if named is None and all(each is None or each.width == 1 for each in candidates):  # it may have decimal commas
         candidates = [_Candidate.of(lines, bare, ";", given)]
     best = max((each for each in candidates if each is not None), key=lambda each: each.points, default=None)
     if best is None:
@@ -143,8 +143,13 @@ class _Candidate:
             _check_separator(label, self.separator, rows, header=named)
         starts, ends = zip(*self.lines, strict=True)
         first = ends[found.first - 1] if found.first > found.above else starts[found.above]
-        if self.width == 1 and not found.first:
-            first = 0  # empty lines are missing values
+        if self.width == 1 and not found.first and first:
+            if given.header is None:
+                raise TableError(
+                    f"{label} begins with empty lines, which may be missing values. Use --read header=no to keep them, "
+                    f"or --read skip-rows={first} to leave them out."
+                )
+            first = 0
         first = first if found.first < len(self.rows) else -1
         return Dialect(
             self.separator,
@@ -178,7 +183,7 @@ def _likeness(rows: Sequence[Cells], given: ReadingOptions) -> float:
 def _uncut(lines: Sequence[str], separator: str) -> float:
     """Share of cells that other separators would cut: signs that are rare in a cell, above all tabs."""
     cells = [cell for line in lines for cell in line.split(None if separator == ANY_SPACE else separator)]
-    others = ";|," if separator == ANY_SPACE else ";|"
+    others = ";|~^," if separator == ANY_SPACE else ";|~^"
     uncut = float(sum(any(each in cell for each in others) and not is_some_number(cell) for cell in cells))
     spaced = [cell.split() for cell in cells if " " in cell.strip() and not is_some_number(cell)]
     uncut += 0.5 * sum(any(map(is_some_number, words)) for words in spaced)  # 515E-7 on

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mvset.app.tables.errors import TableError, quoted
 from mvset.app.tables.marks import is_some_number
-from mvset.app.tables.names import Column, odds_of_names
+from mvset.app.tables.names import DATED, Column, odds_of_names
 from mvset.app.tables.numbers import NumberStyle
 from mvset.app.tables.options import ReadingOptions
 from mvset.app.tables.units import are_units
@@ -83,34 +83,50 @@ class TopRows:
 
     def _first_of_table(self) -> tuple[int, bool]:
         """The first row of the table, and whether it has the names of the columns."""
-        doubtful = None  # a row that is filled up with empty cells: data, or a title
-        for i in [i for i in range(min(_TOP, len(self.rows))) if self._fits(i)]:
-            row, odds = self.rows[i], self._odds_of_names(i)
-            is_sparse = bool(row[0]) and 2 * sum(map(bool, row)) <= self._last + 1
-            is_title = is_sparse and any(row[j] and odds > _DATA for j in self.numeric if j < len(row))
-            if is_title or not any(row):
-                continue
+        doubtful = None
+        for i in [i for i in range(min(_TOP, len(self.rows))) if self._fits(i) and any(self.rows[i])]:
+            row = self.rows[i]
+            if self._may_be_title(i):
+                if any(row[j] for j in self.numeric if j < len(row)):
+                    continue
+                if self.given.header is None:
+                    doubtful = row if doubtful is None else doubtful
+                    continue
             if self.given.header is not None:
                 return i, self.given.header
-            if odds < _DATA or (is_sparse and doubtful is None and i + 1 == len(self.rows)):
-                if doubtful is None or self._as_before(self.rows[doubtful]):
-                    return i, False
-                return doubtful, False
-            if is_sparse:
-                doubtful = i if doubtful is None else doubtful
-            else:
+            odds = self._odds_of_names(i)
+            if odds >= _DATA:
                 return i, self._has_names(i, odds)
-        return 0 if doubtful is None else doubtful, bool(self.given.header)
+            if doubtful is None:
+                return i, False
+            break
+        if doubtful is not None:
+            raise self._names_or_data(doubtful)
+        return 0, bool(self.given.header)
+
+    def _may_be_title(self, i: int) -> bool:
+        """Whether a row is filled up with empty cells, and has neither a number nor a word that comes again."""
+        row = self.rows[i]
+        is_sparse = bool(row[0]) and 2 * sum(map(bool, row)) <= self._last + 1 and not self._n_units(i)
+        return is_sparse and not self._numbers_in(row) and not self._repeats(i)
+
+    def _repeats(self, i: int) -> bool:
+        """Whether a row has a date, or a value that comes again below in its column."""
+        below = [row for row in self.rows[i + 1 :][:_TYPICAL] if len(row) == self.width]
+        cells = [(j, cell) for j, cell in enumerate(self.rows[i][: self.width]) if cell and j not in self.numeric]
+        return any(DATED.fullmatch(cell) or cell in [row[j] for row in below] for j, cell in cells)
 
     def _has_names(self, i: int, odds: float) -> bool:
         """Whether a row that is no data for certain has names."""
         row = self.rows[i]
+        if self._commented_names(i) and any(map(is_some_number, row)):
+            raise self._names_or_data(row)
         if i and self._n_units(i):
             if self._commented_names(i):
                 return False
             if len(self.rows[i - 1]) > 1 and not self._is_comment(i - 1):  # names that are not as wide
                 raise self._names_or_data(row)
-        if self.separator == " " and any(re.search(r":$|\d[-/:]\d", cell) for cell in row):
+        if (self.separator == " " or self.width == 1) and any(re.search(r":$|\d[-/:.]\d", cell) for cell in row):
             raise self._names_or_data(row)  # words of a title, such as "Export 2026-01-31 12:00"
         if odds > _NAMES and (self._header_before is None or self.rows[i + 1 :]):
             return True
@@ -128,7 +144,8 @@ class TopRows:
         if guess and is_short and len(_without_empty(self.rows[last])) == self._last and self._has_row_names(last):
             return last, True
         self._check_above([self.rows[i] for i in above if any(map(is_some_number, self.rows[i]))])
-        if guess and is_short and len(self.rows[last]) > 1:
+        may_be_one = all(is_some_number(self.separator.join(row)) for row in self.rows[first:])  # 1,5 and 1 000
+        if guess and is_short and (len(self.rows[last]) > 1 or (self.width == 2 and not may_be_one)):
             self._check_above([self.rows[last]])
         return first, False
 
@@ -174,10 +191,13 @@ class TopRows:
         below = [k for k in range(i + 1, len(self.rows)) if len(self.rows[k]) == self.width][:_TYPICAL]
         row = names or self._unmarked(i)
         columns = [Column([self.rows[k][j] for k in below], j in self.numeric, self._style) for j in range(len(row))]
-        numbers_are_quoted = any(f'"{self.rows[k][j]}"' in self.raw[k] for k in below for j in self.numeric)
-        marked = not numbers_are_quoted  # those of one with a separator are needed
-        quoted = [marked and self.separator not in cell and f'"{cell}"' in self.raw[i] for cell in row]
+        bare = [self.separator not in cell and not self._are_quoted(below, j) for j, cell in enumerate(row)]
+        quoted = [is_bare and f'"{cell}"' in self.raw[i] for is_bare, cell in zip(bare, row, strict=True)]
         return odds_of_names(row, quoted, columns)
+
+    def _are_quoted(self, rows: Sequence[int], j: int) -> bool:
+        """Whether values of a column are in quotation marks."""
+        return any(f'"{self.rows[k][j]}"' in self.raw[k] for k in rows)
 
     @property
     def _header_before(self) -> bool | None:
@@ -221,7 +241,7 @@ class TopRows:
         """Whether the rows below one have names: in quotation marks, as R writes them, or as pandas writes them."""
         below = [k for k in range(i + 1, len(self.rows)) if len(self.rows[k]) == self.width]
         if all(self.raw[k].lstrip().startswith('"') for k in [i, *below]):
-            return True
+            return not any(self._are_quoted(below, j) for j in self.numeric if j)
         return self._is_aligned(i)
 
     def _is_aligned(self, i: int) -> bool:
@@ -257,10 +277,15 @@ class TopRows:
         alone = row[0] in COMMENT_MARKS or re.fullmatch(r"[#%]\s*fields:?", row[0], re.IGNORECASE)
         names = row[1:] if alone else [re.sub(r"^[#%]+\s*", "", row[0]).strip('"'), *row[1:]]
         if len(_without_empty(names)) != self._last + 1 or not all(names[: self._last + 1]):
+            is_near = len(names) == self._last and (len(names) > 1 or re.fullmatch(r"\w+", "".join(names)) is not None)
+            is_near = is_near or (len(row) > 2 and self.separator != " ")
+            if is_near and self.given.header is None and self._odds_of_names(first) < _DATA:
+                raise self._names_or_data(row)
             return []
         remark = any(re.search(r"[:;=]" if self.width > 1 else r"[:;=\s]", name) for name in names)
         remark = remark or (any(map(is_some_number, names)) and self._odds_of_names(i, names) < _NAMES)
-        if remark and self.width > 1 and self.given.header is None and not fields:
+        is_word = re.fullmatch(r"\w+", names[0]) is not None
+        if remark and (self.width > 1 or is_word) and self.given.header is None and not fields:
             raise self._names_or_data(row)
         return [] if remark else names
 
@@ -269,10 +294,10 @@ class TopRows:
         if not self.given.has_units or not self.numeric or self.width == 1:
             return 0
         n_units = 0
-        for row in self.rows[start : start + _MAX_UNITS]:
+        for i, row in enumerate(self.rows[start : start + _MAX_UNITS], start):
             cells = [row[j] for j in self.numeric if j < len(row)]
-            missing = any(cell and self._missing(cell) for cell in cells)  # N/A is no force per current
-            if len(row) != self.width or self._numbers_in(row) or missing or not are_units(cells):
+            missing = any(cell and self._missing(cell.strip("[]()")) for cell in cells)  # N/A is no force per current
+            if len(row) != self.width or self._numbers_in(row) or missing or not are_units(cells) or self._repeats(i):
                 break
             n_units += 1
         others = [row for row in self.rows[start + n_units :] if len(row) == self.width]

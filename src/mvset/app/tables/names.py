@@ -39,8 +39,8 @@ class Column:
         """What a cell is: a word, a date, a whole number or one with a mark, or missing."""
         if self.style.is_missing(cell) and cell != "Na":  # sodium
             return "missing"
-        if is_some_number(cell) and not quoted:
-            return "whole" if cell.lstrip("+-−").isdecimal() else "marked"
+        if is_some_number(cell):
+            return "word" if quoted else "whole" if cell.lstrip("+-−").isdecimal() else "marked"
         return "date" if DATED.fullmatch(cell) else "word"
 
     @cached_property

@@ -20,7 +20,6 @@ TOO_MANY_DIGITS = "an integer with more digits than float64 can represent"
 _OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
 IP_ADDRESS = rf"^{_OCTET}(?:\.{_OCTET}){{3}}$"  # 192.168.100.102 is not 192168100102
 _EXACT = 2.0**53  # float64 represents every integer up to here
-_FEW = 1000  # rows that show whether a column has whole numbers
 
 
 @dataclass(frozen=True)
@@ -137,18 +136,17 @@ def _exact(values: pa.Array, column: pa.Array, style: NumberStyle) -> pa.Array:
 
 
 def _check_leading_zeros(values: Array, column: pa.Array) -> None:
-    """Refuse 7 beside 007: one of them is a code, and two may become one number."""
-    if not (np.floor(values[:_FEW]) == values[:_FEW]).any():
+    """Refuse 7 beside 007: they are codes, and two of them may become one number."""
+    if pc.any(pc.starts_with(column, " ")).as_py():
+        column = pc.utf8_trim_whitespace(column)
+    begins = pc.fill_null(pc.starts_with(column, "0"), False).to_numpy(zero_copy_only=False)
+    if not (begins & (values == np.floor(values)) & (values > 0)).any():
         return
-    n_digits = pc.binary_length(column).to_numpy(zero_copy_only=False)
-    shortest = np.where(values >= 1.0, np.floor(np.log10(np.maximum(values, 1.0))) + 1.0, 1.0)
-    padded = np.flatnonzero((n_digits > shortest) & (values == np.floor(values)))
-    codes = [i for i in padded.tolist() if re.fullmatch(r"0\d+", column[i].as_py())]
-    if codes:
-        shorter = np.flatnonzero(n_digits < n_digits[codes].max())
-        others = [i for i in shorter.tolist() if re.fullmatch(r"\d+", column[i].as_py())]
-        if others:
-            raise NotANumber(others[0], column[others[0]].as_py(), f"although {column[codes[0]].as_py()!r} is a code")
+    codes = column.filter(pc.match_substring_regex(column, r"^0\d+$"))
+    shorter = pc.less(pc.utf8_length(column), pc.max(pc.utf8_length(codes)))
+    others = np.flatnonzero(pc.fill_null(pc.and_(shorter, pc.match_substring_regex(column, r"^\d+$")), False))
+    if len(others):
+        raise NotANumber(int(others[0]), column[int(others[0])].as_py(), f"although others are codes like {codes[0]}")
 
 
 def without_missing(values: pa.Array, style: NumberStyle) -> pa.Array:

@@ -59,6 +59,11 @@ def score_table(
                 scoring.score_parts(cluster, reader, folder, write, on_progress)
         if reader.n_rows == reader.n_dropped:
             raise TableError(f"{reader.files[0].label} has no rows to score.")
+        if survey.n_rows + reader.n_dropped != reader.n_rows:
+            raise TableError(
+                f"{reader.n_rows} rows were read, but {survey.n_rows} have an answer and {reader.n_dropped} have none: "
+                "nothing is written."
+            )
 
 
 @dataclass
