@@ -392,6 +392,22 @@ def test_integers_that_would_be_rounded_are_refused(ending):
         assert str(LARGE) in said
 
 
+@pytest.mark.parametrize("place", [5, N - 1])
+def test_codes_that_would_become_one_number_are_refused(model, place):
+    columns = {**numbers(), "code": [f"{i % 4:03d}" for i in range(N)]}
+    write("normal.csv", columns)
+    assert "left out" not in fit("normal.csv")  # padded numbers are numbers
+    columns["code"][place] = "3"
+    assert "'code'" in refusal("fit", write("t.csv", columns))
+    assert "others are codes like 000" in refusal("fit", "t.csv")
+    assert rows_used("t.csv", "--categories", "code") == N
+
+
+def test_text_of_digits_and_letters_is_text():
+    columns = {**numbers(), "serial": [f"{4096 + 37 * i:x}" for i in range(N)]}
+    assert "left out of the fit: serial" in fit(write("t.csv", columns))
+
+
 @pytest.mark.parametrize("sign", ["-", "−", "+"])
 def test_integers_that_would_be_rounded_are_refused_with_any_sign(sign):
     columns = {**numbers(), "n": [str(10 + i % 7) for i in range(N)]}
@@ -483,6 +499,15 @@ def test_an_open_quotation_mark_that_swallows_rows_is_refused(model, middle, ope
         assert "t.csv" in refusal(command, "t.csv")
 
 
+@pytest.mark.parametrize("cell", [r'"5\" pipe"', r'"a \"new\" one"'])
+def test_quotation_marks_after_a_backslash_are_refused(model, cell):
+    tags = [cell if i == 30 else "t" for i in range(N)]
+    for name, columns in {"first.csv": {"tag": tags, **numbers()}, "last.csv": {**numbers(), "tag": tags}}.items():
+        write(name, columns)
+        for command in ("fit", "score"):
+            assert "a quotation mark follows a backslash" in refusal(command, name)
+
+
 @pytest.mark.parametrize("middle", [False, True])
 @pytest.mark.parametrize("lines", ["old\n\nvalve\n", "old, small\nvalve", "valve,\nold\nand, or"])
 def test_cells_of_several_lines_are_read(lines, middle):
@@ -495,6 +520,35 @@ def test_cells_of_several_lines_are_read(lines, middle):
 
 
 # Where tables begin, encodings, dates
+
+
+@pytest.mark.parametrize("wider", [False, True])
+def test_a_table_above_another_is_refused(model, wider):
+    first = "x,y,z\n1.5,2.5,3.5\n1.6,2.4,3.25\n" if wider else "x\n1.5\n1.25\n"
+    Path("t.csv").write_text(first + Path(write("rest.csv", numbers())).read_text())
+    for command in ("fit", "score"):
+        assert "t.csv" in refusal(command, "t.csv")
+
+
+def test_a_value_without_a_name_is_refused(model):
+    lines = Path(write("t.csv", {"day": [f"2026-01-01 {i}" for i in range(N)], **numbers()})).read_text().splitlines()
+    Path("t.csv").write_text("\n".join([lines[0], *(f"{line},7" for line in lines[1:])]))
+    for command in ("fit", "score"):
+        assert "stands above rows with 4 values" in refusal(command, "t.csv")
+
+
+def test_a_word_for_missing_values_in_brackets_is_no_unit(model):
+    columns = {"day": [f"2026-01-{i % 28 + 1:02d}" for i in range(N)], **numbers()}
+    columns["x"][0] = "(null)"
+    assert "'(null)'" in refusal("fit", write("t.csv", columns))
+    assert rows_used("t.csv", "--read", "na=(null)", "--missing", "drop") == N - 1
+
+
+def test_lakhs_are_read():
+    x, y = numbers().values()
+    amounts = [f"{12 + i % 7},{34 + i % 9},567" for i in range(N)]
+    found = fit_and_score(write("t.csv", {"x": x, "y": y, "rupees": amounts}, separator=";"), keep="rupees")
+    assert found["rupees"].to_pylist() == [float(each.replace(",", "")) for each in amounts]
 
 
 PREAMBLE = "Export vom 01.02.2026;;;\n;;;\n"

@@ -154,7 +154,7 @@ class CsvFile(TextFile):
 
     def _check_escapes(self, text: bytes) -> None:
         """Fail if a quotation mark within a cell follows a backslash: it would end the cell."""
-        found = re.search(rb'\\"[^\r\n"' + re.escape(self._mark.encode()) + rb"]", text)
+        found = b"\\" in text and re.search(rb'\\"[^\r\n"' + re.escape(self._mark.encode()) + rb"]", text)
         if found:
             place = text[max(0, found.start() - 10) : found.end() + 10].decode(errors="replace")
             raise TableError(f'{self.label}: a quotation mark follows a backslash, in {place!r}. Write it twice, "".')

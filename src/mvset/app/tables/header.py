@@ -79,7 +79,10 @@ class TopRows:
         if not wanted or self.given.header is False:
             return None
         named = (i for i in range(min(_TOP, len(self.rows))) if wanted <= set(self._names(self._unmarked(i))))
-        return next(named, None)
+        found = next(named, None)
+        if found is not None and not self._fits(found) and len(self.rows[found]) < self.width:
+            self._check_above([] if self._has_row_names(found) else [self.rows[found]])
+        return found
 
     def _first_of_table(self) -> tuple[int, bool]:
         """The first row of the table, and whether it has the names of the columns."""
@@ -184,7 +187,7 @@ class TopRows:
     def _is_like_data(self, row: Cells) -> bool:
         """Whether a row above the names is part of another table."""
         n_numbers = sum(map(is_some_number, row))
-        return n_numbers > 1 or (len(row) == self.width and 2 * len(self._numbers_in(row)) > len(self.numeric))
+        return n_numbers > 1 or n_numbers == sum(map(bool, row)) > 0 or (len(row) == self.width and 2 * len(self._numbers_in(row)) > len(self.numeric))
 
     def _odds_of_names(self, i: int, names: Cells | None = None) -> float:
         """How much more probable a row, or names from it, is as names than as data."""

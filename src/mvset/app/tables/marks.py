@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from mvset.app.tables.errors import TableError
 from mvset.app.tables.numbers import IP_ADDRESS, NumberStyle
@@ -25,6 +26,7 @@ _GROUPED[","] = _pattern(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?|[1-9]\d?(?:,\d\d)+,
 _NUMBER = re.compile("|".join(each.pattern for each in (_WHOLE, *_DECIMAL.values(), *_GROUPED.values())))
 
 
+@lru_cache(1 << 16)  # cells are asked about several times
 def is_some_number(cell: str) -> bool:
     """Whether a cell is a number in some style."""
     is_marked = cell[:1] in "+-−0123456789.," and _NUMBER.fullmatch(cell) is not None
@@ -45,12 +47,14 @@ class _Evidence:
         cells = set(column)
         whole = [cell for cell in cells if cell.isdecimal()]
         ungrouped = any(len(cell) > 3 for cell in whole)
-        for mark in [*_OTHER, *_SPACES]:
+        found_marks = set("".join(cells))
+        for mark in [each for each in (*_OTHER, *_SPACES) if each in found_marks]:
             marked = sorted(cell for cell in cells if mark in cell)
             either = [cell for cell in marked if mark in _OTHER and _EITHER[mark].fullmatch(cell)]
-            shown = {"between": [cell for cell in marked if cell not in either and _GROUPED[mark].fullmatch(cell)]}
+            marked = sorted(set(marked) - set(either))
+            shown = {"between": [cell for cell in marked if _GROUPED[mark].fullmatch(cell)]}
             if mark in _OTHER:
-                certain = [cell for cell in marked if cell not in either and _DECIMAL[mark].fullmatch(cell)]
+                certain = [cell for cell in marked if _DECIMAL[mark].fullmatch(cell)]
                 spaced = [cell for cell in marked if any(_GROUPED[space].fullmatch(cell) for space in _SPACES)]
                 # Where thousands have no mark, 1.234 is not a thousand.
                 shown["decimal"] = certain or spaced or (either if ungrouped else [])

@@ -20,6 +20,7 @@ TOO_MANY_DIGITS = "an integer with more digits than float64 can represent"
 _OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
 IP_ADDRESS = rf"^{_OCTET}(?:\.{_OCTET}){{3}}$"  # 192.168.100.102 is not 192168100102
 _EXACT = 2.0**53  # float64 represents every integer up to here
+_FEW = 100  # values that show whether a column has whole numbers
 
 
 @dataclass(frozen=True)
@@ -137,10 +138,12 @@ def _exact(values: pa.Array, column: pa.Array, style: NumberStyle) -> pa.Array:
 
 def _check_leading_zeros(values: Array, column: pa.Array) -> None:
     """Refuse 7 beside 007: they are codes, and two of them may become one number."""
-    if pc.any(pc.starts_with(column, " ")).as_py():
+    if not (values[:_FEW] == np.floor(values[:_FEW])).any():
+        return
+    if str(column[0]).startswith(" "):
         column = pc.utf8_trim_whitespace(column)
-    begins = pc.fill_null(pc.starts_with(column, "0"), False).to_numpy(zero_copy_only=False)
-    if not (begins & (values == np.floor(values)) & (values > 0)).any():
+    with_zeros = values[pc.indices_nonzero(pc.starts_with(column, "0")).to_numpy()]
+    if not ((with_zeros >= 1.0) & (with_zeros == np.floor(with_zeros))).any():
         return
     codes = column.filter(pc.match_substring_regex(column, r"^0\d+$"))
     shorter = pc.less(pc.utf8_length(column), pc.max(pc.utf8_length(codes)))
