@@ -58,6 +58,7 @@ def test_where_a_table_begins(text, expected):
         ("a,b\n1.5,2.5\n1.25,2.25\n" + "a,b,c\n" + ROWS, "'1.5', '2.5' stands above rows with 3 values"),
         ("# unit: bar, offset 0.5, c\n" + ROWS, "may be names of columns or a row of data"),
         ("\n\n3.5\n5\n", "begins with empty lines"),
+        ("Logger 2\nPlant A, line, left\n\n" + ROWS, "may be names of columns or a row of data"),
         ("5,61\n3,92\n4,18\n1,07\n", "may be one number or 2"),
         ("Export 2024-03-01 12:00\n1.5 a b\n2.5 c b\n2.75 a b\n", "may be names of columns or a row of data"),
         ("#Operator: Meier\n1.5 2\n2.5 3\n2.75 3\n", "may be names of columns or a row of data"),

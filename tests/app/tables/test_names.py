@@ -80,7 +80,11 @@ def test_numbers_in_quotation_marks_above_others_are_words():
 @pytest.mark.parametrize("seed", range(20))
 def test_a_table_loses_no_row_to_its_header(seed):
     rng = np.random.default_rng(seed)
-    draws = [lambda n: rng.integers(0, 5, n), lambda n: rng.normal(size=n).round(2), lambda n: rng.integers(0, 10**6, n)]
+    draws = [
+        lambda n: rng.integers(0, 5, n),
+        lambda n: rng.normal(size=n).round(2),
+        lambda n: rng.integers(0, 10**6, n),
+    ]
     columns = [draws[rng.integers(3)](50).tolist() for _ in range(rng.integers(2, 6))]
     text = "".join(",".join(map(str, row)) + "\n" for row in zip(*columns, strict=True))
     try:

@@ -1,6 +1,7 @@
 """Guess how a text table is written: separator, header or none, decimal mark, lines that are no rows."""
 
 import csv
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -126,7 +127,8 @@ class _Candidate:
     def dialect(self, given: ReadingOptions, label: str) -> Dialect:
         """Where the header ends and the rows begin, and how numbers are written in these."""
         like = None if given.like is None else Dialect.from_json(given.like)
-        top = TopRows(self.rows, self.raw, self.width, given, like, label, self.separator)
+        apart = {i for i, ((_, end), (start, _)) in enumerate(itertools.pairwise(self.lines)) if start > end}
+        top = TopRows(self.rows, self.raw, apart, self.width, given, like, label, self.separator)
         found = top.beginning()
         rows = [row for row in self.rows[found.first :] if len(row) == self.width]
         style = NumberStyle(missing=given.missing)

@@ -1,7 +1,7 @@
 """Find where a text table begins: lines above it, the names of the columns, rows of units, the first row of data."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -47,6 +47,7 @@ class TopRows:
 
     rows: Sequence[Cells]
     raw: Sequence[str]  # the rows as they are written
+    apart: Collection[int]  # rows above empty lines
     width: int
     given: ReadingOptions
     before: "Dialect | None"  # of the table that a model was fitted to
@@ -124,6 +125,8 @@ class TopRows:
         row = self.rows[i]
         if self._commented_names(i) and any(map(is_some_number, row)):
             raise self._names_or_data(row)
+        if i in self.apart and i and not self._is_comment(i - 1):  # the last line of a title
+            raise self._names_or_data(row)
         if i and self._n_units(i):
             if self._commented_names(i):
                 return False
@@ -187,7 +190,11 @@ class TopRows:
     def _is_like_data(self, row: Cells) -> bool:
         """Whether a row above the names is part of another table."""
         n_numbers = sum(map(is_some_number, row))
-        return n_numbers > 1 or n_numbers == sum(map(bool, row)) > 0 or (len(row) == self.width and 2 * len(self._numbers_in(row)) > len(self.numeric))
+        return (
+            n_numbers > 1
+            or n_numbers == sum(map(bool, row)) > 0
+            or (len(row) == self.width and 2 * len(self._numbers_in(row)) > len(self.numeric))
+        )
 
     def _odds_of_names(self, i: int, names: Cells | None = None) -> float:
         """How much more probable a row, or names from it, is as names than as data."""
