@@ -159,6 +159,17 @@ def test_a_row_that_begins_with_a_hash_is_scored(model):
 
 
 @pytest.mark.parametrize("mark", ["#", "%"])
+@pytest.mark.parametrize("others", ["#1", "t"])
+def test_a_row_of_another_width_that_begins_with_a_mark_is_no_comment(model, mark, others):
+    columns = {"id": [f"{others.replace('#', mark)}{i}" for i in range(N)], **numbers()}
+    lines = Path(write("t.csv", columns)).read_text().splitlines()
+    lines[40] = f"{mark}41,5.1" if others == "t" else f"{mark}41,text"
+    Path("t.csv").write_text("\n".join(lines))
+    for command in ("fit", "score"):
+        assert "row 40 has 2 values instead of 3" in refusal(command, "t.csv")
+
+
+@pytest.mark.parametrize("mark", ["#", "%"])
 def test_rows_that_begin_with_a_mark_are_fitted_to(mark):
     tags = [f"{mark}{i % 7}" if i % 3 else f"t{i % 7}" for i in range(N)]
     assert rows_used(write("t.csv", {"tag": tags, **numbers()})) == N
@@ -505,7 +516,7 @@ def test_quotation_marks_after_a_backslash_are_refused(model, cell):
     for name, columns in {"first.csv": {"tag": tags, **numbers()}, "last.csv": {**numbers(), "tag": tags}}.items():
         write(name, columns)
         for command in ("fit", "score"):
-            assert "a quotation mark follows a backslash" in refusal(command, name)
+            assert """a backslash stands before '"'""" in refusal(command, name)
 
 
 @pytest.mark.parametrize("middle", [False, True])

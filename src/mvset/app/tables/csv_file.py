@@ -142,7 +142,7 @@ class CsvFile(TextFile):
             table = pa.csv.read_csv(native(text), read, parse, convert)
         except pa.ArrowInvalid:
             read.use_threads, read.block_size = False, len(text) + 1  # errors name the row; long cells fit
-            parse.invalid_row_handler = partial(_skipped, self.dialect.comment, others)
+            parse.invalid_row_handler = partial(self._handled, others, text)
             try:
                 table = pa.csv.read_csv(native(text), read, parse, convert)
             except pa.ArrowInvalid as error:
@@ -152,12 +152,29 @@ class CsvFile(TextFile):
             self._check_quoted(text, n_lines(text, empty=single) - n_rows)
         return table
 
+    def _handled(self, others: list[Any], block: bytes, row: Any) -> str:
+        """Skip a row of another width if it is blank, or a comment among rows that do not begin like it."""
+        comment, line = self.dialect.comment, row.text.lstrip()
+        others.append(row)
+        if not comment or not line.startswith(comment) or any(map(is_some_number, self._cells(line)[1:])):
+            return "error" if line else "skip"
+        rows = re.findall(rb"(?<![^\r\n])[ \t]*" + re.escape(comment.encode()) + rb"([^\r\n]*)", block)
+        widths = [each.decode(errors="replace").count(self._mark) for each in rows]
+        return "error" if len(self.dialect.names) - 1 in widths else "skip"
+
+    def _cells(self, line: str) -> list[str]:
+        return [cell.strip('" ') for cell in line.split(self._mark)]
+
     def _check_escapes(self, text: bytes) -> None:
-        """Fail if a quotation mark within a cell follows a backslash: it would end the cell."""
-        found = b"\\" in text and re.search(rb'\\"[^\r\n"' + re.escape(self._mark.encode()) + rb"]", text)
+        """Fail if a backslash takes its meaning from a quotation mark within a cell, or from a separator."""
+        mark = re.escape(self._mark.encode())
+        found = b"\\" in text and re.search(rb'\\"[^\r\n"' + mark + rb"]|\d\\" + mark + rb"\d", text)
         if found:
             place = text[max(0, found.start() - 10) : found.end() + 10].decode(errors="replace")
-            raise TableError(f'{self.label}: a quotation mark follows a backslash, in {place!r}. Write it twice, "".')
+            raise TableError(
+                f"{self.label}: a backslash stands before {chr(text[found.end() - 2])!r} in {place!r}. Put such cells "
+                'in quotation marks, and write a quotation mark in them twice, "".'
+            )
 
     def _check_quoted(self, text: bytes, n_others: int) -> None:
         """Fail if lines that are no rows are not in quoted cells either, or are many rows in an open quotation mark."""
@@ -180,7 +197,7 @@ class CsvFile(TextFile):
 
     def _is_like_a_row(self, line: str) -> bool:
         """Whether a line has as many cells as a row, and numbers where these have numbers."""
-        cells, dialect = [cell.strip('" ') for cell in line.split(self._mark)], self.dialect
+        cells, dialect = self._cells(line), self.dialect
         return len(cells) == len(dialect.names) > 1 and all(
             is_some_number(cells[j]) or dialect.numbers.is_missing(cells[j]) for j in dialect.numeric
         )
@@ -217,13 +234,6 @@ class _WrongRow(ValueError):
     def __init__(self, row: int, problem: str) -> None:
         super().__init__(problem)
         self.row = row
-
-
-def _skipped(comment: str, others: list[Any], row: Any) -> str:
-    """Skip a row with too many or too few values if it is blank or a comment."""
-    text = row.text.lstrip()
-    others.append(row)
-    return "skip" if not text or (comment and text.startswith(comment)) else "error"
 
 
 def _without_comments(text: bytes, comment: str, separator: str) -> bytes:

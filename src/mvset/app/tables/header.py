@@ -63,7 +63,7 @@ class TopRows:
             i, named = self._below_titles(i)
         if not named:
             return Beginning(self._numbered_names(i), False, i, self._n_units(i))
-        self._check_above([row for row in self.rows[:i] if self._is_like_data(row)])
+        self._check_above([k for k in range(i) if not self._is_comment(k) and self._is_like_data(self.rows[k])])
         names = self._names(self._unmarked(i)) if i < len(self.rows) else ()
         found = Beginning(names, True, i, self._n_units(i + 1))
         is_guess, row = self.given.header is None, self.rows[i] if i < len(self.rows) else []
@@ -82,7 +82,7 @@ class TopRows:
         named = (i for i in range(min(_TOP, len(self.rows))) if wanted <= set(self._names(self._unmarked(i))))
         found = next(named, None)
         if found is not None and not self._fits(found) and len(self.rows[found]) < self.width:
-            self._check_above([] if self._has_row_names(found) else [self.rows[found]])
+            self._check_above([] if self._has_row_names(found) else [found])
         return found
 
     def _first_of_table(self) -> tuple[int, bool]:
@@ -116,14 +116,14 @@ class TopRows:
 
     def _repeats(self, i: int) -> bool:
         """Whether a row has a date, or a value that comes again below in its column."""
-        below = [row for row in self.rows[i + 1 :][:_TYPICAL] if len(row) == self.width]
+        below = self._whole(i + 1)[:_TYPICAL]
         cells = [(j, cell) for j, cell in enumerate(self.rows[i][: self.width]) if cell and j not in self.numeric]
-        return any(DATED.fullmatch(cell) or cell in [row[j] for row in below] for j, cell in cells)
+        return any(DATED.fullmatch(cell) or cell in [self.rows[k][j] for k in below] for j, cell in cells)
 
     def _has_names(self, i: int, odds: float) -> bool:
         """Whether a row that is no data for certain has names."""
         row = self.rows[i]
-        if self._commented_names(i) and any(map(is_some_number, row)):
+        if any(map(is_some_number, row)) and self._commented_names(i):
             raise self._names_or_data(row)
         if i in self.apart and i and not self._is_comment(i - 1):  # the last line of a title
             raise self._names_or_data(row)
@@ -146,23 +146,28 @@ class TopRows:
         last, guess = above[-1], self.given.header is None
         if guess and self._fits(last) and self.width == 2:  # a title, or one name of two
             raise self._names_or_data(self.rows[last])
-        is_short = last == first - 1 and not self._fits(last)
-        if guess and is_short and len(_without_empty(self.rows[last])) == self._last and self._has_row_names(last):
+        is_short = guess and not self._fits(last)
+        is_one_less = is_short and last == first - 1 and len(_without_empty(self.rows[last])) == self._last
+        if is_one_less and self._has_row_names(last):
             return last, True
-        self._check_above([self.rows[i] for i in above if any(map(is_some_number, self.rows[i]))])
+        self._check_above([i for i in above if any(map(is_some_number, self.rows[i]))])
         may_be_one = all(is_some_number(self.separator.join(row)) for row in self.rows[first:])  # 1,5 and 1 000
-        if guess and is_short and (len(self.rows[last]) > 1 or (self.width == 2 and not may_be_one)):
-            self._check_above([self.rows[last]])
+        if is_short and (len(self.rows[last]) > 1 or (self.width == 2 and not may_be_one)):
+            self._check_above([last])
         return first, False
 
     def _fits(self, i: int) -> bool:
         """Whether a row has all columns of the table: the last one may have no name."""
         return len(self.rows[i]) in (self.width, self._last + 1) and not self._is_comment(i)
 
+    def _whole(self, start: int = 0) -> list[int]:
+        """Rows from one on that have all columns."""
+        return [k for k in range(start, len(self.rows)) if len(self.rows[k]) == self.width]
+
     @cached_property
     def numeric(self) -> list[int]:
         """Columns that are numbers in most rows; the first rows may be something else."""
-        same, found = [row for row in self.rows if len(row) == self.width], []
+        same, found = [self.rows[k] for k in self._whole()], []
         for j in range(self.width):
             cells = [row[j] for row in same[max(min(3, len(same) - 1), len(same) // 2 - _TYPICAL) :][:_TYPICAL]]
             known = [each for each in cells if not self._missing(each)] or [row[j] for row in same[1:]]
@@ -173,8 +178,8 @@ class TopRows:
     @cached_property
     def _last(self) -> int:
         """The last column with values: a separator at the end of each row makes one without."""
-        same = [row for row in self.rows if len(row) == self.width]
-        return max((j for j in range(self.width) if any(row[j] for row in same)), default=self.width - 1)
+        whole = self._whole()
+        return max((j for j in range(self.width) if any(self.rows[k][j] for k in whole)), default=self.width - 1)
 
     def _missing(self, cell: str) -> bool:
         return self._style.is_missing(cell)
@@ -198,7 +203,7 @@ class TopRows:
 
     def _odds_of_names(self, i: int, names: Cells | None = None) -> float:
         """How much more probable a row, or names from it, is as names than as data."""
-        below = [k for k in range(i + 1, len(self.rows)) if len(self.rows[k]) == self.width][:_TYPICAL]
+        below = self._whole(i + 1)[:_TYPICAL]
         row = names or self._unmarked(i)
         columns = [Column([self.rows[k][j] for k in below], j in self.numeric, self._style) for j in range(len(row))]
         bare = [self.separator not in cell and not self._are_quoted(below, j) for j, cell in enumerate(row)]
@@ -226,12 +231,12 @@ class TopRows:
             "header=yes or --read header=no."
         )
 
-    def _check_above(self, rows: Sequence[Cells]) -> None:
+    def _check_above(self, rows: Sequence[int]) -> None:
         """Refuse to leave out rows above the table that may be data or names."""
-        for row in rows:
+        if rows:
             raise TableError(
-                f"{self.label}: {quoted(row)} stands above rows with {self.width} values. Correct the file, or "
-                "leave out lines above the table with --read skip-rows."
+                f"{self.label}: {quoted(self.rows[rows[0]])} stands above rows with {self.width} values. Correct the "
+                "file, or leave out lines above the table with --read skip-rows."
             )
 
     def _is_comment(self, i: int) -> bool:
@@ -249,14 +254,14 @@ class TopRows:
 
     def _has_row_names(self, i: int) -> bool:
         """Whether the rows below one have names: in quotation marks, as R writes them, or as pandas writes them."""
-        below = [k for k in range(i + 1, len(self.rows)) if len(self.rows[k]) == self.width]
+        below = self._whole(i + 1)
         if all(self.raw[k].lstrip().startswith('"') for k in [i, *below]):
             return not any(self._are_quoted(below, j) for j in self.numeric if j)
         return self._is_aligned(i)
 
     def _is_aligned(self, i: int) -> bool:
         """Whether names begin with a space, as in white space above an index."""
-        below = [row[0] for row in self.rows[i + 1 :] if len(row) == self.width]
+        below = [self.rows[k][0] for k in self._whole(i + 1)]
         is_index = below == [str(k) for k in range(len(below))]
         return self.separator == " " and self.raw[i].startswith(" ") and is_index
 
@@ -285,7 +290,8 @@ class TopRows:
         i = (fields or comments)[-1]
         row = self.rows[i]
         alone = row[0] in COMMENT_MARKS or re.fullmatch(r"[#%]\s*fields:?", row[0], re.IGNORECASE)
-        names = row[1:] if alone else [re.sub(r"^[#%]+\s*", "", row[0]).strip('"'), *row[1:]]
+        word = re.sub(r"^[#%]+\s*(?:fields:)?\s*", "", row[0], flags=re.IGNORECASE).strip('"')
+        names = row[1:] if alone else [word, *row[1:]]
         if len(_without_empty(names)) != self._last + 1 or not all(names[: self._last + 1]):
             is_near = len(names) == self._last and (len(names) > 1 or re.fullmatch(r"\w+", "".join(names)) is not None)
             is_near = is_near or (len(row) > 2 and self.separator != " ")
@@ -310,9 +316,8 @@ class TopRows:
             if len(row) != self.width or self._numbers_in(row) or missing or not are_units(cells) or self._repeats(i):
                 break
             n_units += 1
-        others = [row for row in self.rows[start + n_units :] if len(row) == self.width]
-        numbers = all(is_some_number(row[j]) or self._missing(row[j]) for row in others for j in self.numeric)
-        return n_units if numbers and others else 0
+        others = [self.rows[k][j] for k in self._whole(start + n_units) for j in self.numeric]
+        return n_units if others and all(is_some_number(cell) or self._missing(cell) for cell in others) else 0
 
 
 def _without_empty(row: Cells) -> Cells:

@@ -36,11 +36,12 @@ class Column:
     style: NumberStyle
 
     def kind(self, cell: str, *, quoted: bool = False) -> str:
-        """What a cell is: a word, a date, a whole number or one with a mark, or missing."""
+        """What a cell is: a word, a date, a whole number or one with a mark, a percentage, or missing."""
         if self.style.is_missing(cell) and cell != "Na":  # sodium
             return "missing"
         if is_some_number(cell):
-            return "word" if quoted else "whole" if cell.lstrip("+-−").isdecimal() else "marked"
+            number = "percent" if cell.endswith("%") else "whole" if cell.lstrip("+-−").isdecimal() else "marked"
+            return "word" if quoted else number
         return "date" if DATED.fullmatch(cell) else "word"
 
     @cached_property

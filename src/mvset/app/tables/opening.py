@@ -144,7 +144,7 @@ def transcoded(stream: Any, encoding: str) -> Iterator[bytes]:
     while block:
         following = stream.read(_BLOCK)
         text = block if decoder is None else decoder.decode(block, final=not following).encode(errors="surrogatepass")
-        text += b"" if following or text.endswith((b"\n", b"\r")) else b"\n"  # the last line is a line
+        text += b"" if following or text.endswith(b"\n") else b"\n"  # the last line is a line
         yield text.removeprefix(mark)
         mark, block = b"", following
 
