@@ -796,7 +796,8 @@ def _lines_above(rng: np.random.Generator, dialect: Dialect, n_columns: int) -> 
         said += ["# a;b;c"] if dialect.header else []  # without a header, they may be names
         lines += [str(each) for each in rng.choice(said, size=int(rng.integers(1, 4)), replace=False)]
     if "text above" in dialect.oddities and n_columns > 1:  # above one column, it may be its name
-        said = ["Export vom 01.02.2026", "Report: plant 3", "Serial 12345", "Created by Logger v2.1", "Site A, line 2"]
+        said = ["Export vom 01.02.2026", "Report: plant 3", "Serial 12345", "Created by Logger v2.1"]
+        said += ["Site A, line 2"] if n_columns > 2 or dialect.header else []  # they may be two names
         lines += [str(each) for each in rng.choice(said, size=int(rng.integers(1, 3)), replace=False)]
         lines += [""] if rng.uniform() < 0.4 else []
     if "table above" in dialect.oddities:  # of which no row may be lost
