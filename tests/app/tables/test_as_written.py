@@ -417,6 +417,14 @@ def test_codes_that_would_become_one_number_are_refused(model, place):
 def test_text_of_digits_and_letters_is_text():
     columns = {**numbers(), "serial": [f"{4096 + 37 * i:x}" for i in range(N)]}
     assert "left out of the fit: serial" in fit(write("t.csv", columns))
+    columns["serial"][7:9] = ["abcd", "8349"]
+    assert "left out of the fit: serial" in fit(write("t.csv", columns))
+
+
+def test_long_numbers_are_text_as_written():
+    columns = {**numbers(), "id": [str(LARGE * 1000 + i * i % 97) for i in range(N)]}
+    fit(write("t.csv", columns))
+    assert score("t.csv", keep="id")["id"].to_pylist() == columns["id"]
 
 
 @pytest.mark.parametrize("sign", ["-", "−", "+"])

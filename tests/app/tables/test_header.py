@@ -22,6 +22,8 @@ def found(text, **given):
         ("# plant 7\n# b\na,b,c\n" + ROWS, (("a", "b", "c"), True, 3)),
         ("# a,b,c\n" + ROWS, (("a", "b", "c"), False, 1)),
         ("#no,%load,c\n" + ROWS, (("#no", "%load", "c"), True, 1)),
+        ("% yield,b,c\n" + ROWS, (("% yield", "b", "c"), True, 1)),
+        ("% plant 7\n% a,b,c\n" + ROWS, (("a", "b", "c"), False, 2)),
         ("Report of May\n\na,b,c\n" + ROWS, (("a", "b", "c"), True, 3)),
         ("Export of May,,\n,,\na,b,c\n" + ROWS, (("a", "b", "c"), True, 3)),
         ("Export of May,,\n" + ROWS, (("column1", "column2", "column3"), False, 1)),
@@ -67,6 +69,11 @@ def test_where_a_table_begins(text, expected):
         ("sample,400.5,401.5\ns0,0.05,0.025\ns1,0.15,0.125\n", "may be names of columns or a row of data"),
         ("28.11.2025 19:39,\n28.11.2025 19:40,20\n28.11.2025 19:41,31\n", "may be names of columns or a row of data"),
         ("units sold\n459 866\n488 055\n", "may be one number or 2"),
+        ("  oil temp  y\n1 2.5 3.5\n2 2.4 3.6\n3 2.3 3.3\n", "may be names of columns or a row of data"),
+        ("'a','b'\n1,'x'\n2,'y'\n3,'x'\n", "'a' is in single quotation marks"),
+        ("'a';'b'\n1;2.5\n2;3.5\n3;3.25\n", "'a' is in single quotation marks"),
+        ("a,b\n1,'it''s'\n2,y\n3,x\n", "'it''s' is in single quotation marks"),
+        ("a,b,c\n1,'x,y'\n2,'x,z'\n", "'x,y' is in single quotation marks"),
     ],
 )
 def test_what_may_be_data_is_not_skipped(text, said):
@@ -76,6 +83,8 @@ def test_what_may_be_data_is_not_skipped(text, said):
 
 def test_the_user_decides_about_the_header():
     assert found("0,1\n5,7\n6,8\n", header=True, separator=",") == (("0", "1"), True, 1)
+    assert found("# a,b,c\n" + ROWS, header=True) == (("a", "b", "c"), False, 1)
+    assert found("a,b\n1,'t Hooft\n2,O'Brien\n3,Hooft\n") == (("a", "b"), True, 1)
     assert found("0,1\n5,7\n6,8\n", header=False, separator=",") == (("column1", "column2"), False, 0)
     assert found("\n\n3.5\n5\n", header=False) == (("column1",), False, 0)
     assert found(ROWS, names=("a", "b", "c")) == (("a", "b", "c"), False, 0)

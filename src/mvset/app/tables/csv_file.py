@@ -113,13 +113,13 @@ class CsvFile(TextFile):
         )
         blocks, first = transcoded(stream, dialect.encoding), dialect.first
         if dialect.separator == ANY_SPACE:
-            blocks = map(tabs_for_spaces, whole(blocks, end_of_lines))
+            blocks = map(self._tabs_for_spaces, whole(blocks, partial(end_of_records, separator=" \t")))
         if dialect.padded:
             blocks = (unpadded(each, self._mark) for each in whole(blocks, end_of_lines))
         blocks = whole(blocks, partial(end_of_records, separator=self._mark))
         try:
             for text in without_empty_end(blocks) if len(names) == 1 else blocks:
-                self._check_escapes(text)
+                self._check_escapes(text, self._mark)
                 table = self._parsed_block(below(text, first), convert)
                 yield table
                 n_rows, first = n_rows + table.num_rows, 0
@@ -163,11 +163,16 @@ class CsvFile(TextFile):
         return "error" if len(self.dialect.names) - 1 in widths else "skip"
 
     def _cells(self, line: str) -> list[str]:
-        return [cell.strip('" ') for cell in line.split(self._mark)]
+        mark = None if self.dialect.separator == ANY_SPACE else self._mark
+        return [cell.strip('" ') for cell in line.split(mark)]
 
-    def _check_escapes(self, text: bytes) -> None:
+    def _tabs_for_spaces(self, text: bytes) -> bytes:
+        self._check_escapes(text, "\t")  # before a space ends a cell
+        return tabs_for_spaces(text)
+
+    def _check_escapes(self, text: bytes, separator: str) -> None:
         """Fail if a backslash takes its meaning from a quotation mark within a cell, or from a separator."""
-        mark = re.escape(self._mark.encode())
+        mark = re.escape(separator.encode())
         found = b"\\" in text and re.search(rb'\\"[^\r\n"' + mark + rb"]|\d\\" + mark + rb"\d", text)
         if found:
             place = text[max(0, found.start() - 10) : found.end() + 10].decode(errors="replace")

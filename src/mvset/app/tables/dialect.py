@@ -133,6 +133,7 @@ class _Candidate:
         rows = [row for row in self.rows[found.first :] if len(row) == self.width]
         style = NumberStyle(missing=given.missing)
         columns = {found.names[j]: [row[j] for row in rows if not style.is_missing(row[j])] for j in top.numeric}
+        _check_quotes(label, [list(found.names), *rows], self.separator)
         separator, marks = self.separator if self.width > 1 else "", None
         if like is not None and (like.separator == self.separator or like.numbers.given):
             marks = like.numbers  # a table with another separator comes from another program
@@ -213,6 +214,17 @@ def _check_separator(label: str, separator: str, rows: Sequence[Cells], *, heade
         )
 
 
+def _check_quotes(label: str, rows: Sequence[Cells], separator: str) -> None:
+    """Refuse values in single quotation marks, which would stay in them or be cut: 'it''s', 'a, b'."""
+    cells = [cell for row in rows for cell in row if cell and not is_some_number(cell)]
+    quoted = [cell for cell in cells if re.fullmatch("'.+'", cell)]
+    joined = re.compile(rf"(?:^|{re.escape(separator)})'[^']*{re.escape(separator)}[^']*'(?:{re.escape(separator)}|$)")
+    cut = [separator.join(row) for row in rows if joined.search(separator.join(row))]
+    wrong = quoted if 2 * len(quoted) > len(cells) else [cell for cell in quoted if "''" in cell[1:-1]] + cut
+    if wrong:
+        raise TableError(f"{label}: {wrong[0]} is in single quotation marks. Write double ones.")
+
+
 def _check_percents(label: str, names: Sequence[str], here: Sequence[str], before: Sequence[str]) -> None:
     """Fail if a column has percent signs here and had none in the table of the model, or the reverse."""
     for name in names:
@@ -243,7 +255,7 @@ def _cut(lines: Sequence[str], separator: str, comment: str | None) -> tuple[lis
 
 def tabs_for_spaces(text: bytes) -> bytes:
     """Lines of a text with one tab between cells instead of white space, except within quotation marks."""
-    parts = re.split(rb'((?<!\S)"[^"\r\n]*(?:""[^"\r\n]*)*")', text)
+    parts = re.split(rb'((?<!\S)"[^"]*(?:""[^"]*)*")', text)
     parts[::2] = [re.sub(rb"[ \t]+", b"\t", part) for part in parts[::2]]
     return re.sub(rb"(?m)^\t|\t(?=\r|$)", b"", b"".join(parts))
 

@@ -97,7 +97,7 @@ class TopRows:
                     doubtful = row if doubtful is None else doubtful
                     continue
             if self.given.header is not None:
-                return i, self.given.header
+                return i, self.given.header and not (self._commented_names(i) and self._odds_of_names(i) < _DATA)
             odds = self._odds_of_names(i)
             if odds >= _DATA:
                 return i, self._has_names(i, odds)
@@ -240,10 +240,17 @@ class TopRows:
             )
 
     def _is_comment(self, i: int) -> bool:
-        """Whether a row above the header is a comment: # before a space, or alone. In #no,load it is part of a name."""
+        """Whether a row above the header is a comment: # before a space, or alone. In #no,load it is part of a name.
+
+        So is % before a space, if only one line begins with it: % yield,load.
+        """
         first, is_marked = self.rows[i][0], self.raw[i].lstrip().startswith(COMMENT_MARKS)
         apart = first[1:2] in (" ", "\t", *COMMENT_MARKS) or (self.separator == " " and first in COMMENT_MARKS)
         apart = apart or (self.width == 1 and re.search(r"[\s:]", first) is not None)
+        if first[:1] == "%" and self.separator != " ":
+            apart = apart and any(
+                row[0][:1] == "%" for row in self.rows[max(0, i - 1) : i + 2] if row is not self.rows[i]
+            )
         return is_marked and (apart or len(self.rows[i]) != self.width) and not self._missing(first)
 
     def _unmarked(self, i: int) -> Cells:
@@ -262,7 +269,7 @@ class TopRows:
     def _is_aligned(self, i: int) -> bool:
         """Whether names begin with a space, as in white space above an index."""
         below = [self.rows[k][0] for k in self._whole(i + 1)]
-        is_index = below == [str(k) for k in range(len(below))]
+        is_index = any(below == [str(k + start) for k in range(len(below))] for start in (0, 1))
         return self.separator == " " and self.raw[i].startswith(" ") and is_index
 
     def _names(self, row: Cells) -> tuple[str, ...]:

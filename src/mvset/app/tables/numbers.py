@@ -165,6 +165,7 @@ def _are_missing(text: pa.Array, lower: pa.Array, style: NumberStyle) -> pa.Arra
 
 _MARKED = r"^(?:[+\-−]?\d+[.,]\d+(?:[eE][+-]?\d+)?|\(\d[\d.,]*\))$"  # (1,234.50) is negative in ledgers
 _SOME = 0.1  # of the values are numbers: then the others are wrong
+_LONG = r"^\d{17,}$"  # whole numbers that float64 would round: they are names of something
 _CODE = r"^\w*(?:\d[A-Za-z]|[A-Za-z]\d)\w*$"  # 4f77, beside 8349
 
 
@@ -176,12 +177,14 @@ def kind_of(column: pa.Array, style: NumberStyle) -> Any:
     text, lower = text.filter(known), lower.filter(known)
     if not len(text):
         return pa.null()
+    if _share(text, _LONG) > 0.5:
+        return pa.string()
     with contextlib.suppress(pa.ArrowInvalid):
         return text.cast(pa.float64()).type  # nearly always
     if pc.all(pc.is_in(lower, pa.array(list(_BOOLEAN)))).as_py():
         return pa.bool_()
     n_codes = _share(text, _CODE)
-    if _share(text, IP_ADDRESS) > 0.5 or (n_codes > 0.5 and n_codes + _share(text, r"^\d+$") == 1.0):
+    if _share(text, IP_ADDRESS) > 0.5 or (n_codes > 0.5 and _share(text, r"^\w+$") == 1.0):
         return pa.string()
     if _share(text, DATE) > 0.5 or _share(text, TIME_OF_DAY) > 0.5:
         return pa.timestamp("us")
