@@ -563,6 +563,13 @@ def test_a_word_for_missing_values_in_brackets_is_no_unit(model):
     assert rows_used("t.csv", "--read", "na=(null)", "--missing", "drop") == N - 1
 
 
+def test_a_database_writes_missing_values_with_a_backslash():
+    lines = Path(write("t.csv", numbers())).read_text().splitlines()
+    Path("t.tsv").write_text("\n".join([*lines, "5.5,\\N"]).replace(",", "\t"))
+    fit("t.tsv", "--missing", "drop")
+    assert summary("t.tsv")["rows_dropped"] == 1
+
+
 def test_lakhs_are_read():
     x, y = numbers().values()
     amounts = [f"{12 + i % 7},{34 + i % 9},567" for i in range(N)]

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from mvset.app.tables.dates import DATE, TIME_OF_DAY
 from mvset.values import Array, cached_property
 
-MISSING = ("", "na", "n/a", "#n/a", "#na", "nan", "-nan", "null", "none", "<na>")
+MISSING = ("", "na", "n/a", "#n/a", "#na", "nan", "-nan", "null", "none", "<na>", "\\n")
 _INFINITE = ("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity")
 _BOOLEAN = {"true": "1", "false": "0"}
 NO_NUMBER = "which is not a number"
