@@ -8,6 +8,14 @@ from mvset.app.tables.options import ReadingOptions
 
 ROWS = "1.5,2.5,3.5\n1.6,2.4,3.25\n1.7,2.25,3.1\n1.8,2.1,3.7\n"
 
+TOA5 = """"TOA5","Site","CR1000","123","CR1000.Std.32","CPU:a.CR1","4321","T"
+"TIMESTAMP","RECORD","flow"
+"TS","RN","l/s"
+"","","Avg"
+"2026-03-06 18:10:00",4825,268.7
+"2026-03-06 18:20:00",4826,273.4
+"""
+
 
 def found(text, **given):
     dialect = guess(text, ReadingOptions(**given))
@@ -24,6 +32,10 @@ def found(text, **given):
         ("#no,%load,c\n" + ROWS, (("#no", "%load", "c"), True, 1)),
         ("% yield,b,c\n" + ROWS, (("% yield", "b", "c"), True, 1)),
         ("% plant 7\n% a,b,c\n" + ROWS, (("a", "b", "c"), False, 2)),
+        ("# plant 7\n#no,b,c\n" + ROWS, (("#no", "b", "c"), True, 2)),
+        ("#plant 7\n#no,b,c\n" + ROWS, (("no", "b", "c"), True, 2)),
+        ("pm2.5 x\n1.5 1.25\n2.5 2.25\n3.5 3.25\n", (("pm2.5", "x"), True, 1)),
+        (TOA5, (("TIMESTAMP", "RECORD", "flow"), True, 4)),
         ("Report of May\n\na,b,c\n" + ROWS, (("a", "b", "c"), True, 3)),
         ("Export of May,,\n,,\na,b,c\n" + ROWS, (("a", "b", "c"), True, 3)),
         ("Export of May,,\n" + ROWS, (("column1", "column2", "column3"), False, 1)),
@@ -35,6 +47,7 @@ def found(text, **given):
         ('"b","c"\n"r1",2.5,3.5\n"r2",2.4,3.6\n"r3",2.3,3.3\n', (("", "b", "c"), True, 1)),  # R
         ("   b   c\n0 2.5 3.5\n1 2.4 3.6\n2 2.3 3.3\n", (("", "b", "c"), True, 1)),  # pandas, as text
         ("a,b,c,\n1.5,2.5,3.5,\n1.6,2.4,3.6,\n", (("a", "b", "c", "\x003"), True, 1)),
+        ("# a,b,c\nx,y,\n1.5,2.5,\n1.6,2.4,\n", (("x", "y", "\x002"), True, 2)),
         ("x\n\n3\n5\n", (("x",), True, 1)),  # an empty line is a missing value
         ("NA,x\n1.5,x\n2.5,y\nNA,y\n3.5,x\n", (("column1", "column2"), False, 0)),
         ("K,Na\n1.5,2.5\n2.5,3.5\n", (("K", "Na"), True, 1)),
@@ -103,6 +116,13 @@ def test_the_names_of_a_model_show_the_header():
 def test_names_of_a_table_without_a_header_are_remembered():
     before = Dialect(header=False, names=("a", "b", "c")).as_json()
     assert found(ROWS, like=before) == (("a", "b", "c"), False, 0)
+
+
+@pytest.mark.parametrize("end", ["", ","])
+def test_a_table_without_a_header_keeps_its_width_where_the_last_column_is_empty(end):
+    before = guess("".join(f"{line}{end}\n" for line in ROWS.split()), ReadingOptions())
+    again, *_ = found("1.5,2.5,\n1.6,2.4,\n", like=before.as_json())
+    assert again == ("column1", "column2", "column3")
 
 
 @pytest.mark.parametrize(("between", "mark"), [("# pump changed\n", "#"), ("% x\n", "%"), ("", ""), ("#C,5,6\n", "")])

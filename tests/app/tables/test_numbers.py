@@ -116,6 +116,18 @@ def test_the_kind_of_a_column(cells, kind):
     assert kind_of(pa.array(cells, pa.string()), PLAIN) == kind
 
 
+def test_fortran_writes_exponents_with_d():
+    assert as_numbers(pa.array(["-4.1D+03", "2.d-1", "1.5", "NA"]), PLAIN).to_pylist() == [-4100.0, 0.2, 1.5, None]
+    assert PLAIN.value("-4.1D+03") == -4100.0
+
+
+def test_a_minus_at_the_end_is_refused():
+    column = pa.array(["1.5-", "2.25-", "7-"])
+    assert kind_of(column, PLAIN) == pa.float64()
+    with pytest.raises(NotANumber):
+        as_numbers(column, PLAIN)
+
+
 def test_percent_signs_stand_at_all_values_or_at_none():
     assert as_numbers(pa.array(["50 %", "5%", None, "NA"]), PLAIN, percent=True).to_pylist() == [50.0, 5.0, None, None]
     for percent, wrong in ((True, 1), (False, 0)):

@@ -21,6 +21,8 @@ COMMENT_MARKS = ("#", "%")
 _TOP = 50  # rows in which a table begins
 _TYPICAL = 200  # rows below that show what is in the columns
 _MAX_UNITS = 2  # rows below the header: units, and types
+_LOGGER = "TOA5"  # begins the line about the station, above the names, in files of Campbell's loggers
+_OF_TITLE = re.compile(r":$|(?:^|\s)\d+[-/:.]\d")  # "Export 2026-01-31 12:00"
 _NAMES, _DATA = 20.0, 0.004  # odds of names: with more, a row has names; with less, it is data; between, it may be both
 
 Cells = list[str]
@@ -132,8 +134,8 @@ class TopRows:
                 return False
             if len(self.rows[i - 1]) > 1 and not self._is_comment(i - 1):  # names that are not as wide
                 raise self._names_or_data(row)
-        if (self.separator == " " or self.width == 1) and any(re.search(r":$|\d[-/:.]\d", cell) for cell in row):
-            raise self._names_or_data(row)  # words of a title, such as "Export 2026-01-31 12:00"
+        if (self.separator == " " or self.width == 1) and any(map(_OF_TITLE.search, row)):
+            raise self._names_or_data(row)
         if odds > _NAMES and (self._header_before is None or self.rows[i + 1 :]):
             return True
         return self._as_before(row)
@@ -175,10 +177,18 @@ class TopRows:
                 found.append(j)
         return found
 
+    @property
+    def _numbered_before(self) -> Sequence[str]:
+        """The names in the model's table, if it has no header."""
+        names = self.before.names if self.before and not self.before.header else ()
+        return [name for name in names if not name.startswith(NO_COLUMN)]
+
     @cached_property
     def _last(self) -> int:
         """The last column with values: a separator at the end of each row makes one without."""
-        whole = self._whole()
+        if len(self._numbered_before) == self.width:
+            return self.width - 1
+        whole = [k for k in self._whole() if not self._is_comment(k)]
         return max((j for j in range(self.width) if any(self.rows[k][j] for k in whole)), default=self.width - 1)
 
     def _missing(self, cell: str) -> bool:
@@ -245,6 +255,8 @@ class TopRows:
         So is % before a space, if only one line begins with it: % yield,load.
         """
         first, is_marked = self.rows[i][0], self.raw[i].lstrip().startswith(COMMENT_MARKS)
+        if i == 0 and first == _LOGGER:
+            return True
         apart = first[1:2] in (" ", "\t", *COMMENT_MARKS) or (self.separator == " " and first in COMMENT_MARKS)
         apart = apart or (self.width == 1 and re.search(r"[\s:]", first) is not None)
         if first[:1] == "%" and self.separator != " ":
@@ -254,10 +266,12 @@ class TopRows:
         return is_marked and (apart or len(self.rows[i]) != self.width) and not self._missing(first)
 
     def _unmarked(self, i: int) -> Cells:
-        """A row without the mark before its first name, if lines above it are comments with this mark."""
+        """A row without the mark before its first name, if comments above it are marked in the same way."""
         first, *others = self.rows[i] or [""]
-        marked = first[:1] in COMMENT_MARKS and any(row[0][:1] == first[:1] for row in self.rows[:i])
-        return [first[1:] if marked else first, *others]
+        above = [row[0] for row in self.rows[:i] if first[:1] in COMMENT_MARKS and row[0][:1] == first[:1]]
+        if first[1:2] != " " and self.separator != " ":  # below "# plant 7", #no is a name
+            above = [comment for comment in above if comment[1:2] != " "]
+        return [first[1:] if above else first, *others]
 
     def _has_row_names(self, i: int) -> bool:
         """Whether the rows below one have names: in quotation marks, as R writes them, or as pandas writes them."""
@@ -281,7 +295,7 @@ class TopRows:
     def _numbered_names(self, first: int) -> tuple[str, ...]:
         """Names that the user gives, or of the last comment above the rows, or of the model's table, or numbers."""
         commented = () if self.given.names else self._commented_names(first)
-        before = self.before.names if self.before and not self.before.header and not commented else ()
+        before = () if commented else self._numbered_before
         named = self.given.names or before
         if named and len(named) != self._last + 1:
             who = "--read names: there are" if self.given.names else f"{self.label}: the model's table has"

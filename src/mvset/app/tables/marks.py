@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from mvset.app.tables.errors import TableError
-from mvset.app.tables.numbers import IP_ADDRESS, NumberStyle
+from mvset.app.tables.numbers import EXPONENT, IP_ADDRESS, NumberStyle
 
 _OTHER = {".": ",", ",": "."}
 _SPACES = " '’\u00a0\u202f"  # marks between thousands that are never decimal marks
@@ -17,8 +17,8 @@ def _pattern(body: str, mark: str = "", other: str = "") -> re.Pattern[str]:
     return re.compile(rf"[+\-−]?(?:{marked})\s?%?")
 
 
-_WHOLE = _pattern(r"\d+(?:[eE][+-]?\d+)?")
-_DECIMAL = {mark: _pattern(r"(?:\d+M\d*|M\d+)(?:[eE][+-]?\d+)?", mark) for mark in _OTHER}
+_WHOLE = _pattern(rf"\d+{EXPONENT}?")
+_DECIMAL = {mark: _pattern(rf"(?:\d+M\d*|M\d+){EXPONENT}?", mark) for mark in _OTHER}
 _EITHER = {mark: _pattern(r"[1-9]\d{0,2}M\d{3}", mark) for mark in _OTHER}
 _GROUPED = {mark: _pattern(r"[1-9]\d{0,2}(?:M\d{3})+(?:O\d*)?", mark, other) for mark, other in _OTHER.items()}
 _GROUPED |= {mark: _pattern(r"[1-9]\d{0,2}(?:M\d{3})+(?:[.,]\d*)?", mark) for mark in _SPACES}

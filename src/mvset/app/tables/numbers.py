@@ -17,6 +17,7 @@ _INFINITE = ("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity")
 _BOOLEAN = {"true": "1", "false": "0"}
 NO_NUMBER = "which is not a number"
 TOO_MANY_DIGITS = "an integer with more digits than float64 can represent"
+EXPONENT = r"(?:[eE][+-]?\d+|[dD][+-]\d+)"  # 1.5D+03 is Fortran's
 _OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
 IP_ADDRESS = rf"^{_OCTET}(?:\.{_OCTET}){{3}}$"  # 192.168.100.102 is not 192168100102
 _EXACT = 2.0**53  # float64 represents every integer up to here
@@ -51,7 +52,7 @@ class NumberStyle:
         mark, point = re.escape(self.thousands or ""), re.escape(self.decimal)
         lakhs = r"|[1-9]\d?(?:,\d\d)+,\d{3}" if mark == "," else ""
         whole = rf"(?:[1-9]\d{{0,2}}(?:{mark}\d{{3}})+{lakhs}|\d+)" if mark else r"\d+"
-        return rf"^[+\-−]?(?:{whole}(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?\s?%?$"
+        return rf"^[+\-−]?(?:{whole}(?:{point}\d*)?|{point}\d+){EXPONENT}?\s?%?$"
 
     @cached_property
     def ambiguous(self) -> str:
@@ -60,7 +61,8 @@ class NumberStyle:
 
     def value(self, cell: str) -> float:
         """The value of a cell that is a number."""
-        return float(cell.rstrip("%").strip().replace(self.thousands, "").replace(self.decimal, ".").replace("−", "-"))
+        plain = cell.lower().rstrip("%").strip().replace(self.thousands, "").replace(self.decimal, ".")
+        return float(plain.replace("−", "-").replace("d", "e"))
 
 
 PLAIN = NumberStyle()
@@ -112,6 +114,7 @@ def _styled_numbers(column: pa.Array, style: NumberStyle, *, percent: bool) -> p
     for old, new in (("−", "-"), ("%", ""), ("+inf", "inf"), *_BOOLEAN.items()):
         lower = pc.replace_substring(lower, old, new)
     plain = pc.replace_substring_regex(pc.utf8_trim_whitespace(lower), r"^\+", "")
+    plain = pc.replace_substring_regex(plain, r"(\d\.?)d", r"\1e")
     return pc.if_else(missing, pa.scalar(None, pa.string()), plain).cast(pa.float64())
 
 
@@ -163,7 +166,7 @@ def _are_missing(text: pa.Array, lower: pa.Array, style: NumberStyle) -> pa.Arra
     return pc.or_(pc.is_in(lower, pa.array(MISSING)), pc.is_in(text, pa.array(list(style.missing), pa.string())))
 
 
-_MARKED = r"^(?:[+\-−]?\d+[.,]\d+(?:[eE][+-]?\d+)?|\(\d[\d.,]*\))$"  # (1,234.50) is negative in ledgers
+_MARKED = rf"^(?:[+\-−]?\d+[.,]\d+{EXPONENT}?|\(\d[\d.,]*\)|\d[\d.,]*-)$"  # (1,234.50) and 1,234.50- are negative
 _SOME = 0.1  # of the values are numbers: then the others are wrong
 _LONG = r"^\d{17,}$"  # whole numbers that float64 would round: they are names of something
 _CODE = r"^\w*(?:\d[A-Za-z]|[A-Za-z]\d)\w*$"  # 4f77, beside 8349
