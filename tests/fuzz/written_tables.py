@@ -367,7 +367,9 @@ def with_other_decimal(dialect: Dialect) -> Dialect:
     """The dialect with the other decimal mark, as the same program writes it on a computer of another country."""
     writer = dialect.writer if dialect.writer in ("pandas", "polars", "hand") else "hand"
     thousands = {",": "" if dialect.separator == "," else ".", ".": ","}.get(dialect.thousands, dialect.thousands)
-    return replace(dialect, writer=writer, decimal="," if dialect.decimal == "." else ".", thousands=thousands)
+    oddities = tuple(each for each in dialect.oddities if each != "lakhs")  # which are written with decimal points
+    decimal = "," if dialect.decimal == "." else "."
+    return replace(dialect, writer=writer, decimal=decimal, thousands=thousands, oddities=oddities)
 
 
 def _fitting(specs: list[Spec], dialect: Dialect, rng: np.random.Generator) -> tuple[list[Spec], Dialect]:
