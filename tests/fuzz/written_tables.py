@@ -698,12 +698,13 @@ def _mix_percents(
     j, n = int(rng.choice(numbers)), len(columns[0])
     signs = rng.uniform(size=n) < 0.5
     signs[:2] = rng.permutation([True, False])
-    for i, text in enumerate(columns[j]):
-        if text is not None:
-            percent = f"{abs(float(text)) % 100:.1f}%" if signs[i] else f"{abs(float(text)) % 100 / 100:.3f}"
-            grid[j][i] = percent.replace(".", dialect.decimal)
-    mixed = len({cell.endswith("%") for cell, text in zip(grid[j], columns[j], strict=True) if text is not None}) == 2
-    return {j} if mixed else set()
+    known = [i for i, text in enumerate(columns[j]) if text is not None]
+    if len({bool(signs[i]) for i in known}) < 2:
+        return set()
+    for i in known:
+        value = abs(float(columns[j][i])) % 100
+        grid[j][i] = (f"{value:.1f}%" if signs[i] else f"{value / 100:.3f}").replace(".", dialect.decimal)
+    return {j}
 
 
 def _make_dirty(
@@ -803,7 +804,7 @@ def _lines_above(rng: np.random.Generator, dialect: Dialect, n_columns: int) -> 
         lines += [str(each) for each in rng.choice(said, size=int(rng.integers(1, 3)), replace=False)]
         lines += [""] if rng.uniform() < 0.4 else []
     if "table above" in dialect.oddities:  # of which no row may be lost
-        width = n_columns + int(rng.choice([1, 2])) if n_columns < 3 or rng.uniform() < 0.5 else n_columns - 1
+        width = n_columns + int(rng.choice([2, 3])) if n_columns < 3 or rng.uniform() < 0.5 else n_columns - 1
         rows = [[f"c{j}" for j in range(width)], *rng.integers(10, 99, size=(int(rng.integers(2, 6)), width)).tolist()]
         lines += [dialect.separator.join(map(str, row)) for row in rows]
         lines += [""] if rng.uniform() < 0.4 else []

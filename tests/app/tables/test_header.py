@@ -48,6 +48,7 @@ def found(text, **given):
         ("   b   c\n0 2.5 3.5\n1 2.4 3.6\n2 2.3 3.3\n", (("", "b", "c"), True, 1)),  # pandas, as text
         ("a,b,c,\n1.5,2.5,3.5,\n1.6,2.4,3.6,\n", (("a", "b", "c", "\x003"), True, 1)),
         ("# a,b,c\nx,y,\n1.5,2.5,\n1.6,2.4,\n", (("x", "y", "\x002"), True, 2)),
+        ("%x,y\n1.5,2.5,\n1.6,2.4,\n", (("%x", "y", "\x002"), True, 1)),
         ("x\n\n3\n5\n", (("x",), True, 1)),  # an empty line is a missing value
         ("NA,x\n1.5,x\n2.5,y\nNA,y\n3.5,x\n", (("column1", "column2"), False, 0)),
         ("K,Na\n1.5,2.5\n2.5,3.5\n", (("K", "Na"), True, 1)),
@@ -65,6 +66,8 @@ def test_where_a_table_begins(text, expected):
     ("text", "said"),
     [
         ("0,1\n5,7\n6,8\n9,4\n", "may be names of columns or a row of data"),
+        ("C,ID-9,\n" + "".join(f"{'AB'[i % 2]},ID-{i},{i}.5\n" for i in range(9)), "may be names"),
+        ("#\tb\n" + ROWS.replace(",", "\t"), "may be names of columns or a row of data"),
         ("ID-1,null\nID-2,0.5\nID-3,0.7\n", "may be names of columns or a row of data"),
         ("a,b\n" + ROWS, "stands above rows with 3 values"),
         ("a,b,c,d\n" + ROWS, "stands above rows with 3 values"),

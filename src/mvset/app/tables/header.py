@@ -188,7 +188,7 @@ class TopRows:
         """The last column with values: a separator at the end of each row makes one without."""
         if len(self._numbered_before) == self.width:
             return self.width - 1
-        whole = [k for k in self._whole() if not self._is_comment(k)]
+        whole = [k for k in self._whole() if not self._is_marked(k)]
         return max((j for j in range(self.width) if any(self.rows[k][j] for k in whole)), default=self.width - 1)
 
     def _missing(self, cell: str) -> bool:
@@ -250,11 +250,18 @@ class TopRows:
             )
 
     def _is_comment(self, i: int) -> bool:
-        """Whether a row above the header is a comment: # before a space, or alone. In #no,load it is part of a name.
+        """Whether a row above the header is a comment: # before a space, or alone. In #no,load it is part of a name."""
+        is_wide = len(self.rows[i]) in (self.width, self._last + 1)
+        return self._is_marked(i) or (
+            not is_wide and self.raw[i].lstrip().startswith(COMMENT_MARKS) and not self._missing(self.rows[i][0])
+        )
 
-        So is % before a space, if only one line begins with it: % yield,load.
+    def _is_marked(self, i: int) -> bool:
+        """Whether a mark stands apart at the beginning of a row, or a logger writes about its station.
+
+        % before a space is part of a name, if only one line begins with it: % yield,load.
         """
-        first, is_marked = self.rows[i][0], self.raw[i].lstrip().startswith(COMMENT_MARKS)
+        first = self.rows[i][0]
         if i == 0 and first == _LOGGER:
             return True
         apart = first[1:2] in (" ", "\t", *COMMENT_MARKS) or (self.separator == " " and first in COMMENT_MARKS)
@@ -263,7 +270,7 @@ class TopRows:
             apart = apart and any(
                 row[0][:1] == "%" for row in self.rows[max(0, i - 1) : i + 2] if row is not self.rows[i]
             )
-        return is_marked and (apart or len(self.rows[i]) != self.width) and not self._missing(first)
+        return apart and self.raw[i].lstrip().startswith(COMMENT_MARKS) and not self._missing(first)
 
     def _unmarked(self, i: int) -> Cells:
         """A row without the mark before its first name, if comments above it are marked in the same way."""
@@ -315,7 +322,7 @@ class TopRows:
         names = row[1:] if alone else [word, *row[1:]]
         if len(_without_empty(names)) != self._last + 1 or not all(names[: self._last + 1]):
             is_near = len(names) == self._last and (len(names) > 1 or re.fullmatch(r"\w+", "".join(names)) is not None)
-            is_near = is_near or (len(row) > 2 and self.separator != " ")
+            is_near = is_near or (len(row) > 1 + (self.separator == ",") and self.separator != " ")
             if is_near and self.given.header is None and self._odds_of_names(first) < _DATA:
                 raise self._names_or_data(row)
             return []

@@ -21,7 +21,7 @@ _HEADERS = 8.0  # tables with names for each without
 # Shares of tables whose names are numbers: that count, only zero, ascending, others. Some beside words are more usual.
 _COUNTING, _ZERO, _ASCENDING, _NUMBERS, _UNLIKELY = 0.015, 0.003, 3e-4, 1.5e-4, 1e-7
 _SOME_NUMBERS = 0.02
-_NO_NAME = 0.01  # of names are a word for a missing value, a date, or a value of their own column
+_NO_NAME = 0.01  # of names are a word for a missing value, a date, or like a value of their own column
 _NO_INDEX, _EMPTY = 0.3, 0.03  # of first names, and of others, are left out
 _GAP = 0.05  # of columns that count the rows have missing values
 _DIRT = 0.02  # of the values in columns of numbers are words, at most
@@ -67,6 +67,11 @@ class Column:
             share *= 2 / n
         return share
 
+    def has_alike(self, cell: str) -> bool:
+        """Whether a value is a word, or it but for its digits: ID-7 among ID-1, ID-2."""
+        digits = re.compile(r"\d+")
+        return digits.sub("0", cell) in {digits.sub("0", each) for each in self.cells}
+
     @property
     def _counts_rows(self) -> bool:
         return any(list(self.cells) == [str(i + start) for i in range(len(self.cells))] for start in (0, 1))
@@ -86,7 +91,7 @@ def odds_of_names(row: Sequence[str], quoted: Sequence[bool], columns: Sequence[
             numbers.append(cell)
         elif kind == "word" and column.has_no_words:
             has_words = True
-        elif kind != "word" or cell in column.cells:
+        elif kind != "word" or column.has_alike(cell):
             odds *= _NO_NAME if cell else empty
         odds /= column.probability(cell, kind)
         empty = _EMPTY
