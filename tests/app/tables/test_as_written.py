@@ -570,6 +570,16 @@ def test_a_database_writes_missing_values_with_a_backslash():
     assert summary("t.tsv")["rows_dropped"] == 1
 
 
+@pytest.mark.parametrize("cell", ["12.5-", "(12.5)"])
+def test_a_negative_number_of_a_ledger_is_refused_with_the_fix(model, cell):
+    columns = numbers()
+    columns["x"][3] = cell
+    for command in ("fit", "score"):
+        said = refusal(command, write("t.csv", columns))
+        assert "write the minus sign first" in said
+        assert "na=" not in said
+
+
 def test_lakhs_are_read():
     x, y = numbers().values()
     amounts = [f"{12 + i % 7},{34 + i % 9},567" for i in range(N)]

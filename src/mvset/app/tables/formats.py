@@ -186,6 +186,8 @@ class TableFile:
             advice = f" If it stands for a missing value: --read {shlex.quote(f'na={bare}')}."
             if is_some_number(bare):
                 advice = " If its mark is the decimal one: --read decimal=, or --read decimal=. as it is."
+            elif is_some_number(bare.strip("()-")):
+                advice = " If it is negative, write the minus sign first."
         return TableError(
             f"Column {name!r} of {self.label} has {value}{where}, {problem}: correct it, or exclude the column from "
             f"the fit with {exclude_option([name])}.{advice}"

@@ -188,7 +188,7 @@ class TopRows:
         """The last column with values: a separator at the end of each row makes one without."""
         if len(self._numbered_before) == self.width:
             return self.width - 1
-        whole = [k for k in self._whole() if not self._is_marked(k)]
+        whole = [k for k in self._whole() if not self._stands_apart(k)]
         return max((j for j in range(self.width) if any(self.rows[k][j] for k in whole)), default=self.width - 1)
 
     def _missing(self, cell: str) -> bool:
@@ -252,25 +252,27 @@ class TopRows:
     def _is_comment(self, i: int) -> bool:
         """Whether a row above the header is a comment: # before a space, or alone. In #no,load it is part of a name."""
         is_wide = len(self.rows[i]) in (self.width, self._last + 1)
-        return self._is_marked(i) or (
-            not is_wide and self.raw[i].lstrip().startswith(COMMENT_MARKS) and not self._missing(self.rows[i][0])
-        )
+        return self._stands_apart(i) or (self._has_mark(i) and not is_wide)
 
-    def _is_marked(self, i: int) -> bool:
-        """Whether a mark stands apart at the beginning of a row, or a logger writes about its station.
+    def _has_mark(self, i: int) -> bool:
+        """Whether a row begins with the mark of a comment, and not with #N/A."""
+        return self.raw[i].lstrip().startswith(COMMENT_MARKS) and not self._missing(self.rows[i][0])
 
-        % before a space is part of a name, if only one line begins with it: % yield,load.
+    def _stands_apart(self, i: int) -> bool:
+        """Whether a row of any width is a comment, by its mark or as the first line of a logger's file.
+
+        A single line that begins with % and a space has names: % yield,load.
         """
         first = self.rows[i][0]
-        if i == 0 and first == _LOGGER:
-            return True
-        apart = first[1:2] in (" ", "\t", *COMMENT_MARKS) or (self.separator == " " and first in COMMENT_MARKS)
-        apart = apart or (self.width == 1 and re.search(r"[\s:]", first) is not None)
+        if not self._has_mark(i):
+            return i == 0 and first == _LOGGER
         if first[:1] == "%" and self.separator != " ":
-            apart = apart and any(
-                row[0][:1] == "%" for row in self.rows[max(0, i - 1) : i + 2] if row is not self.rows[i]
-            )
-        return apart and self.raw[i].lstrip().startswith(COMMENT_MARKS) and not self._missing(first)
+            beside = [self.rows[k][0] for k in (i - 1, i + 1) if 0 <= k < len(self.rows)]
+            if not any(each.startswith("%") for each in beside):
+                return False
+        if self.width == 1 and re.search(r"[\s:]", first):
+            return True
+        return first[1:2] in (" ", "\t", *COMMENT_MARKS) or (self.separator == " " and first in COMMENT_MARKS)
 
     def _unmarked(self, i: int) -> Cells:
         """A row without the mark before its first name, if comments above it are marked in the same way."""

@@ -17,6 +17,7 @@ from mvset.app.tables.marks import is_some_number
 from mvset.app.tables.numbers import NumberStyle
 
 DATED = re.compile(r"\d+[-/:.]\d[\d :/.,+TZ-]*(?:[AaPp][Mm])?")  # a date or a time
+_DIGITS = re.compile(r"\d+")
 _HEADERS = 8.0  # tables with names for each without
 # Shares of tables whose names are numbers: that count, only zero, ascending, others. Some beside words are more usual.
 _COUNTING, _ZERO, _ASCENDING, _NUMBERS, _UNLIKELY = 0.015, 0.003, 3e-4, 1.5e-4, 1e-7
@@ -68,9 +69,8 @@ class Column:
         return share
 
     def has_alike(self, cell: str) -> bool:
-        """Whether a value is a word, or it but for its digits: ID-7 among ID-1, ID-2."""
-        digits = re.compile(r"\d+")
-        return digits.sub("0", cell) in {digits.sub("0", each) for each in self.cells}
+        """Whether the column has this word, up to its digits: ID-7 is like ID-1."""
+        return _DIGITS.sub("0", cell) in {_DIGITS.sub("0", each) for each in self.cells}
 
     @property
     def _counts_rows(self) -> bool:
