@@ -67,6 +67,7 @@ def test_where_a_table_begins(text, expected):
     [
         ("0,1\n5,7\n6,8\n9,4\n", "may be names of columns or a row of data"),
         ("C,ID-9,\n" + "".join(f"{'AB'[i % 2]},ID-{i},{i}.5\n" for i in range(9)), "may be names"),
+        ("Export of 01.02.2026\n\n0\n2.354\n0.2962\n", "may be names of columns or a row of data"),
         ("#\tb\n" + ROWS.replace(",", "\t"), "may be names of columns or a row of data"),
         ("ID-1,null\nID-2,0.5\nID-3,0.7\n", "may be names of columns or a row of data"),
         ("a,b\n" + ROWS, "stands above rows with 3 values"),
