@@ -214,7 +214,7 @@ class TopRows:
     def _odds_of_names(self, i: int, names: Cells | None = None) -> float:
         """How much more probable a row, or names from it, is as names than as data."""
         below = self._whole(i + 1)[:_TYPICAL]
-        row = names or self._unmarked(i)
+        row = (names or self._unmarked(i))[: self.width]
         columns = [Column([self.rows[k][j] for k in below], j in self.numeric, self._style) for j in range(len(row))]
         bare = [self.separator not in cell and not self._are_quoted(below, j) for j, cell in enumerate(row)]
         quoted = [is_bare and f'"{cell}"' in self.raw[i] for is_bare, cell in zip(bare, row, strict=True)]
@@ -325,7 +325,8 @@ class TopRows:
         if len(_without_empty(names)) != self._last + 1 or not all(names[: self._last + 1]):
             is_near = len(names) == self._last and (len(names) > 1 or re.fullmatch(r"\w+", "".join(names)) is not None)
             is_near = is_near or (len(row) > 1 + (self.separator == ",") and self.separator != " ")
-            if is_near and self.given.header is None and self._odds_of_names(first) < _DATA:
+            is_guess = self.given.header is None and bool(self.rows[first:])
+            if is_near and is_guess and self._odds_of_names(first) < _DATA:
                 raise self._names_or_data(row)
             return []
         remark = any(re.search(r"[:;=]" if self.width > 1 else r"[:;=\s]", name) for name in names)
