@@ -3,6 +3,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))  # for `import reference`
 # A shell that starts tests in the background has signals ignored, which processes would inherit.
@@ -11,6 +12,9 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 from mvset import MinimumVolumeSet
 from mvset.paper.datasets import boston, paper_mixture, two_moons
+
+settings.register_profile("same", derandomize=True)  # for others: pytest --hypothesis-profile=default
+settings.load_profile("same")
 
 TABLES = {
     "moons": lambda: two_moons(400, random_state=0),

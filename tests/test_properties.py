@@ -57,7 +57,7 @@ def clear(model, rows):
     return np.abs(model.decision_function(rows)) > 1e-7 * max(model.offset_, 1e-12)
 
 
-@settings(max_examples=7, deadline=None, derandomize=True)
+@settings(max_examples=7, deadline=None)
 @given(X=tables, power=st.integers(-20, 20), steps=st.integers(-1000, 1000))
 def test_units_do_not_matter(X, power, steps):
     """Rescaling by powers of two is exact: the same scaling, bandwidth and labels. Moving the rows is nearly so."""
@@ -71,7 +71,7 @@ def test_units_do_not_matter(X, power, steps):
     np.testing.assert_array_equal(moved.predict(rows + steps)[sure], here.predict(rows)[sure])
 
 
-@settings(max_examples=7, deadline=None, derandomize=True)
+@settings(max_examples=7, deadline=None)
 @given(X=tables, sigma=sigmas, seed=st.integers(0, 1000))
 def test_rotations_leave_labels(X, sigma, seed):
     """Without a scaling all directions are alike."""
@@ -85,7 +85,7 @@ def test_rotations_leave_labels(X, sigma, seed):
     np.testing.assert_array_equal(rotated.predict(rows @ rotation)[sure], model.predict(rows)[sure])
 
 
-@settings(max_examples=7, deadline=None, derandomize=True)
+@settings(max_examples=7, deadline=None)
 @given(X=tables, sigma=sigmas, seed=st.integers(0, 1000))
 def test_the_order_of_columns_and_of_rows_to_judge_does_not_matter(X, sigma, seed):
     rng = np.random.default_rng(seed)
@@ -98,7 +98,7 @@ def test_the_order_of_columns_and_of_rows_to_judge_does_not_matter(X, sigma, see
     np.testing.assert_array_equal(permuted.predict(rows[:, columns])[sure], model.predict(rows)[sure])
 
 
-@settings(max_examples=12, deadline=None, derandomize=True)
+@settings(max_examples=12, deadline=None)
 @given(X=tables, sigma=sigmas, first=masses, second=masses, mode=st.sampled_from(["cross", "conformal"]))
 def test_sets_are_nested_and_levels_decide(X, sigma, first, second, mode):
     model, rows = fitted(X, sigma=sigma, calibration=mode, mass=0.5), probes(X)
@@ -116,7 +116,7 @@ def test_sets_are_nested_and_levels_decide(X, sigma, first, second, mode):
     assert (np.diff(levels[order]) <= 0).all()
 
 
-@settings(max_examples=5, deadline=None, derandomize=True)
+@settings(max_examples=5, deadline=None)
 @given(X=tables, mode=st.sampled_from(["cross", "conformal"]))
 def test_copies_agree(X, mode, tmp_path_factory):
     model, rows = fitted(X, calibration=mode, mass=0.8), probes(X)
@@ -132,7 +132,7 @@ def test_copies_agree(X, mode, tmp_path_factory):
         np.testing.assert_array_equal(copy.p_value(rows), model.p_value(rows))
 
 
-@settings(max_examples=4, deadline=None, derandomize=True)
+@settings(max_examples=4, deadline=None)
 @given(X=tables)
 def test_onnx_agrees(X):
     runtime = pytest.importorskip("onnxruntime")
@@ -145,7 +145,7 @@ def test_onnx_agrees(X):
     np.testing.assert_allclose(level[sure], model.level(rows)[sure], atol=1.1 / model.sets_.calibration.n_rows)
 
 
-@settings(max_examples=5, deadline=None, derandomize=True)
+@settings(max_examples=5, deadline=None)
 @given(X=tables, cut=st.integers(1, 20), jobs=st.sampled_from([1, 2, -1]))
 def test_batches_threads_and_layout_do_not_matter(X, cut, jobs):
     model, rows = fitted(X), probes(X)
