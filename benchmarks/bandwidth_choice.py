@@ -15,21 +15,17 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from mvset import MinimumVolumeSet
-from mvset.bandwidth import search
 from mvset.bandwidth.grid import RATIO
-from mvset.bandwidth.search import BandwidthSearch
 from mvset.paper import CalibratedOneClassSVM
 from mvset.paper.datasets import paper_mixture
 from mvset.volume.importance import ImportanceSampler
 from mvset.volume.measure import measure
-from mvset.volume.sampler import VolumeSampler
 from text_table import print_head, print_row
 
 # Bandwidths in the units of the columns, and one ν: they can be compared, and given.
 calibrated = partial(MinimumVolumeSet, scaling=None, nu=0.4)
 N_ROWS = 500
 N_SAMPLES = 50
-FEW_POINTS = 100  # a budget with which no estimator reaches its target
 
 
 def differences(mixture, X, sigmas, reference, seed):
@@ -61,21 +57,9 @@ def least(model, value):
     return min(valid, key=value).sigma
 
 
-def on_subsets(X, sigmas, seed):
-    """The fallback of fits whose points are too few, forced."""
-    with mock.patch.object(BandwidthSearch, "sample_is_too_small", True):
-        model = calibrated(sigma=sigmas, random_state=seed, n_volume_points=2000).fit(X)
-    assert model.selection_.criterion == "feature subsets"
-    return model.sigma_
-
-
-def with_few_points(X, sigmas, seed):
-    """Importance sampling with too few points: neither more of them, nor the fallback."""
-    drawn = mock.patch.object(
-        search, "VolumeSampler", lambda _, *rest, **more: VolumeSampler("importance", *rest, **more)
-    )
-    with drawn, mock.patch.object(BandwidthSearch, "sample_is_too_small", False):
-        return calibrated(sigma=sigmas, random_state=seed, n_volume_points=FEW_POINTS).fit(X).sigma_
+def measured_columns(n_columns):
+    """Let volumes decide up to so many columns, and bounds beyond."""
+    return mock.patch("mvset.bandwidth.search.MEASURED_COLUMNS", n_columns)
 
 
 def choices(d, seed):
@@ -83,19 +67,20 @@ def choices(d, seed):
     mixture = paper_mixture(d)
     X = mixture.sample(N_ROWS, random_state=seed)
     auto = calibrated(random_state=seed).fit(X)
-    candidates = {curve.sigma for curve in auto.curves_}
-    valid = [curve.sigma for curve in auto.curves_ if curve.training_mass <= curve.masses[0]]
+    with measured_columns(0):
+        bound = calibrated(random_state=seed).fit(X)
+    with measured_columns(100):
+        volumes = calibrated(random_state=seed).fit(X)
+    candidates = {curve.sigma for curve in volumes.curves_}
     chosen = {
         "auto": auto.sigma_,
+        "volumes": volumes.sigma_,
+        "bound": bound.sigma_,
+        "least area": least(volumes, lambda curve: curve.area),
         "cube, the paper's rule": paper_choice(X, sorted(candidates), seed),
-        "least area": least(auto, lambda curve: curve.area),
-        "least mean log volume": least(auto, lambda curve: curve.mean_log_volume),
-        f"{FEW_POINTS} points": with_few_points(X, valid, seed),
     }
-    if d >= 8:
-        chosen["feature subsets"] = on_subsets(X, valid, seed)
     wide = max(candidates)
-    sigmas = np.array(sorted(candidates | {wide * RATIO, wide * RATIO**2}))
+    sigmas = np.array(sorted(candidates | {auto.sigma_, bound.sigma_, wide * RATIO, wide * RATIO**2}))
     found = differences(mixture, X, sigmas, auto.sigma_, seed)
     oracle = int(np.argmin(found))
     results = {"oracle": (found[oracle], 0.0)}

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from sklearn.covariance import LedoitWolf
+from scipy.special import logsumexp
 from sklearn.metrics import auc
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import OneClassSVM
@@ -18,17 +18,25 @@ def expansion(X, centres, weights, sigma):
     return kernel(X, centres, sigma) @ weights
 
 
+def log_expansion(X, centres, weights, sigma):
+    """The logarithm of an expansion, which does not underflow."""
+    exponents = -0.5 * cdist(X / sigma, centres / sigma, "sqeuclidean")
+    return logsumexp(exponents, b=weights, axis=1)
+
+
 def mean_shift(X, centres, weights, sigma):
     shares = weights * kernel(X, centres, sigma)
     return shares @ centres / shares.sum(axis=1, keepdims=True)
 
 
-def precision(scaling, X):
+def precision(scaling, X, shrinkage=1e-6):
     """The matrix P of a scaling fitted to rows: its squared distances are (x - y)ᵀ P (x - y)."""
     low, high = np.percentile(X, [25, 75], axis=0)
     X = np.clip(X, low - 10 * (high - low), high + 10 * (high - low))
     scales = X.std(axis=0)
-    correlation = LedoitWolf().fit(X / scales).covariance_ if scaling == "whiten" else np.eye(len(scales))
+    correlation = np.eye(len(scales))
+    if scaling == "whiten":
+        correlation = (1 - shrinkage) * np.corrcoef(X, rowvar=False) + shrinkage * correlation
     return np.linalg.inv(correlation) / np.outer(scales, scales)
 
 
@@ -39,6 +47,13 @@ def scaled_kernel(X, Y, sigma, precision):
 def scaled_expansion(X, centres, weights, sigma, precisions):
     """The sum over scalings of expansions, each with its row of weights."""
     return sum(scaled_kernel(X, centres, sigma, each) @ row for each, row in zip(precisions, weights, strict=True))
+
+
+def scaled_log_expansion(X, centres, weights, sigma, precisions):
+    """The logarithm of the same sum: rows are mapped by a root of each precision."""
+    roots = [np.linalg.cholesky(each) for each in precisions]
+    logs = [log_expansion(X @ root, centres @ root, row, sigma) for root, row in zip(roots, weights, strict=True)]
+    return logsumexp(logs, axis=0)
 
 
 def category_kernel(codes, sigma, rarities):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import auc
 
-from mvset.bandwidth.curves import bandwidth_curve, mass_grid, mean_over
+from mvset.bandwidth.curves import bandwidth_curve, bound_curve, mass_grid, mean_over
 from mvset.svm.expansion import KernelExpansion
 from mvset.volume.box import draw_box_sample
 
@@ -61,3 +61,26 @@ def test_area_and_its_standard_error_against_the_truth():
 
 def test_mean_of_a_constant_is_that_constant():
     assert mean_over(MASSES, np.full((3, 10), 7.0)) == pytest.approx(np.full(3, 7.0))
+
+
+def test_bounds_on_the_volumes_of_discs():
+    """One Gaussian kernel in the plane: the integral of its square is pi, and {F >= rho} is a disc of known area."""
+    areas = 10 * MASSES
+    offsets = -0.5 * areas / np.pi
+    curve = bound_curve(1.0, 0.6, MASSES, offsets, np.stack([offsets, offsets - 0.5]), np.log(np.pi))
+    np.testing.assert_allclose(curve.volumes, np.pi * np.exp(areas / np.pi))
+    assert (curve.volumes > areas).all()
+    np.testing.assert_allclose(curve.log_volumes, np.log(curve.volumes))
+    assert curve.area == pytest.approx(auc(MASSES, curve.volumes))
+    assert curve.mean_log_volume == pytest.approx(auc(MASSES, curve.log_volumes) / np.ptp(MASSES))
+    np.testing.assert_allclose(curve.split_log_volumes, curve.mean_log_volume + np.array([0.0, 1.0]))
+    assert (curve.sigma, curve.training_mass, curve.area_error) == (1.0, 0.6, 0.0)
+    for nothing in (curve.standard_errors, curve.hits, curve.effective_sample_sizes):
+        np.testing.assert_array_equal(nothing, np.zeros(10))
+
+
+def test_bounds_beyond_the_range_of_float64_have_a_logarithm():
+    curve = bound_curve(1.0, 0.6, MASSES, np.full(10, -1000.0), np.full((2, 10), -1000.0), 0.0)
+    assert (curve.volumes == np.inf).all()
+    np.testing.assert_array_equal(curve.log_volumes, 2000.0)
+    assert curve.mean_log_volume == pytest.approx(2000.0)

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mvset import MinimumVolumeSet
 from mvset.bandwidth.choice import Selection
 from mvset.bandwidth.curves import BandwidthCurve
-from mvset.bandwidth.diagnostics import warn_about_bandwidth
+from mvset.bandwidth.diagnostics import warn_about_bandwidth, warn_if_unmeasured
 from mvset.exceptions import (
     BandwidthEdgeWarning,
     BandwidthWarning,
@@ -19,6 +19,8 @@ from mvset.exceptions import (
 )
 from mvset.paper.datasets import paper_mixture, two_moons
 from mvset.svm.dual import Solver
+from mvset.svm.expansion import NO_KERNEL
+from mvset.volume.measure import VolumeEstimate
 
 
 @pytest.mark.parametrize(("mass", "nu"), [(0.95, 0.05), (0.6, 0.4), (0.95, 0.1)])
@@ -48,11 +50,26 @@ def test_unconverged_solves_warn_once_with_the_gap(monkeypatch):
 
 
 def test_too_few_effective_points_warn_with_their_number():
+    """Eight times as many as asked for are drawn at most."""
+    X = paper_mixture(6).sample(400, random_state=0)
+    expected = r"of 160 sample points \(importance\), .* is \d+; 400 are needed\. Raise n_volume_points\.$"
+    with pytest.warns(VolumeWarning, match=expected):
+        MinimumVolumeSet(sigma=2.0, splits=2, n_volume_points=20, random_state=0).fit(X)
+
+
+def test_many_columns_warn_where_volumes_of_the_sets_cannot_be_measured():
+    settings = {"splits": 3, "random_state": 0}
     X = paper_mixture(15).sample(400, random_state=0)
-    with pytest.warns(VolumeWarning, match=r"of 6 sample points \(importance\), .* is \d+; 400 are needed\. Of 3"):
-        model = MinimumVolumeSet(sigma=[2.0, 3.0, 4.0], splits=2, n_volume_points=6, random_state=0).fit(X)
-    assert model.selection_.criterion == "feature subsets"
-    assert "400 are needed to compare volumes" in model.selection_.reason
+    with pytest.warns(VolumeWarning, match="With 15 columns volumes cannot be measured; .* by a bound") as caught:
+        model = MinimumVolumeSet(n_volume_points=6, **settings).fit(X)
+    assert len(caught) == 1
+    assert model.selection_.criterion == "bound"
+    assert not model.volume_.is_measured
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = MinimumVolumeSet(**settings).fit(X)
+    assert model.selection_.criterion == "bound"
+    assert model.volume_.effective_sample_size >= 400
 
 
 @pytest.mark.parametrize("sigma", [1e-3, 1e9])
@@ -114,12 +131,14 @@ def curve(sigma=2.0, training_mass=0.5, offsets=(3.0, 2.0, 1.0), hits=500, sizes
     )
 
 
-def selection(values=(3.0, 1.0, 2.0), errors=0.1, nu=0.4, criterion="log volume", eligible=None, sigmas=None):
+def selection(
+    values=(3.0, 1.0, 2.0), errors=0.1, nu=0.4, criterion="log volume", eligible=None, sigmas=None, method="box"
+):
     n = len(values)
     return Selection(
         criterion,
         "So it is.",
-        "box",
+        method,
         1000,
         800.0,
         sigmas=np.arange(1.0, n + 1) if sigmas is None else np.array(sigmas),
@@ -145,8 +164,11 @@ def test_nothing_is_said_where_nothing_limits_the_choice():
 
 def test_sets_that_hold_the_whole_box_are_blamed_on_the_bandwidth():
     assert "too narrow, or too wide" in said(curve(hits=1000), selection())
-    assert "too narrow, or too wide" in said(curve(offsets=(0.0, 0.0, 0.0)), selection())
+    assert "too narrow, or too wide" in said(curve(offsets=(NO_KERNEL, NO_KERNEL, NO_KERNEL)), selection())
+    assert "too narrow, or too wide" in said(curve(offsets=(NO_KERNEL,) * 3), selection(method="importance"))
     assert said(curve(hits=999), selection()) == ""
+    assert said(curve(hits=1000), selection(method="importance")) == ""
+    assert said(curve(offsets=(-1.0, -2.0, -3.0)), selection()) == ""  # logarithms
 
 
 @pytest.mark.parametrize(
@@ -173,9 +195,37 @@ def test_the_nu_suggested_is_five_times_the_outliers_needed_at_most():
 def test_of_the_larger_sets_the_best_measured_must_have_enough_points():
     assert "in the set of mass 0.9 at bandwidth 2 is 399" in said(curve(sizes=(900.0, 300.0, 399.0)), selection())
     assert "in the set of mass 0.85 at bandwidth 2 is 399" in said(curve(sizes=(900.0, 399.0, 2.0)), selection())
-    assert "needed. So it is." in said(curve(sizes=(9.0, 9.0, 9.0)), selection(criterion="feature subsets"))
     assert "needed. Raise" in said(curve(sizes=(9.0, 9.0, 9.0)), selection())
     assert "bandwidth, 2, is a guess. So it is. Raise" in said(curve(), selection(criterion="middle"))
+
+
+def test_a_bound_needs_no_points():
+    """Nor does it tell sets that are all of space: its logarithms go as far as float64."""
+    bounded = {"criterion": "bound", "method": "bound"}
+    assert said(curve(hits=0, sizes=(0.0, 0.0, 0.0)), selection(**bounded)) == ""
+    assert said(curve(hits=0, offsets=(-2000.0, -3000.0, -4000.0), sizes=(0.0, 0.0, 0.0)), selection(**bounded)) == ""
+    assert "Try nu=" in said(curve(training_mass=0.9, sizes=(0.0, 0.0, 0.0)), selection(**bounded))
+    assert "smallest of the 3" in said(curve(1.0), selection((1.0, 1.2, 2.0), **bounded))
+
+
+@pytest.mark.parametrize(
+    ("method", "size", "warns"), [("bound", 399.0, True), ("bound", 400.0, False), ("importance", 399.0, False)]
+)
+def test_unmeasured_volumes_warn_where_a_bound_has_chosen(method, size, warns):
+    """Where volumes have chosen, the curves warn of them."""
+    volume = VolumeEstimate(2.0, 0.1, np.log(2.0), 900, size, "importance")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_if_unmeasured(volume, selection(method=method), 12)
+    expected = ["With 12 columns volumes cannot be measured; the bandwidth was chosen by a bound."] if warns else []
+    assert [str(each.message)[: len(expected[0])] for each in caught] == expected
+
+
+def test_a_bandwidth_that_was_given_was_not_chosen_by_a_bound():
+    nothing = VolumeEstimate(np.nan, np.nan, np.nan, 0, 0.0, "none")
+    with pytest.warns(VolumeWarning) as caught:
+        warn_if_unmeasured(nothing, selection(criterion="given", method="bound"), 52)
+    assert str(caught[0].message) == "With 52 columns volumes cannot be measured. Alarms are unaffected."
 
 
 def test_sets_that_no_point_hits_have_no_effective_points():

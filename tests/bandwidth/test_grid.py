@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import pairwise_distances
 
-from mvset.bandwidth.grid import RATIO, bandwidth_grid, extend_grid
+from mvset.bandwidth.grid import COARSE, RATIO, bandwidth_grid, extend_grid, narrower_bandwidths
 
 
 def test_grid_spans_local_to_global_scale(table):
@@ -15,12 +15,12 @@ def test_grid_spans_local_to_global_scale(table):
     np.testing.assert_allclose(grid[:-1] / grid[1:], RATIO)
 
 
-def test_grid_starts_at_the_widest_asked_for_and_has_one_bandwidth_at_least():
-    X = np.random.RandomState(0).normal(size=(300, 2))
-    whole = bandwidth_grid(X, np.random.RandomState(0))
-    np.testing.assert_array_equal(bandwidth_grid(X, np.random.RandomState(0), widest=whole[3] * 1.01), whole[3:])
-    np.testing.assert_array_equal(bandwidth_grid(X, np.random.RandomState(0), widest=whole[-1] / 10), whole[-1:])
-    np.testing.assert_array_equal(bandwidth_grid(X, np.random.RandomState(0), widest=10 * whole[0]), whole)
+def test_a_coarse_grid_spans_the_same_scales(table):
+    fine, coarse = (bandwidth_grid(table, np.random.RandomState(0), ratio) for ratio in (RATIO, COARSE))
+    np.testing.assert_allclose(coarse[:-1] / coarse[1:], RATIO**2)
+    assert coarse[0] == fine[0]
+    assert coarse[-1] <= fine[-1] * (1.0 + 1e-9)
+    assert coarse[-2] > fine[-1]
 
 
 def test_duplicates_do_not_matter():
@@ -43,6 +43,13 @@ def test_extension_has_four_more_of_the_same_ratio_in_four_rounds_at_most():
     np.testing.assert_allclose(extend_grid([1.0, 2.0, 3.0], 2, 3), 3.0 * 2.0 ** (np.arange(1, 5) / 3))
     np.testing.assert_allclose(extend_grid([1.0, 2.0, 3.0], 0, 3), 2.0 ** (-np.arange(1, 5) / 3))
     assert len(extend_grid([1.0, 2.0, 3.0], 2, 4)) == len(extend_grid([1.0, 2.0, 3.0], 0, 4)) == 0
+
+
+def test_extension_has_the_ratio_of_the_grid():
+    np.testing.assert_allclose(extend_grid([1.0, 2.0, 3.0], 2, 0, 1.5), 3.0 * 1.5 ** np.arange(1, 5))
+    np.testing.assert_allclose(extend_grid([1.0, 2.0, 3.0], 0, 0, 1.5), 1.5 ** -np.arange(1.0, 5.0))
+    np.testing.assert_allclose(narrower_bandwidths(2.0), 2.0 * RATIO ** -np.arange(1.0, 5.0))
+    np.testing.assert_allclose(narrower_bandwidths(2.0, 1.5), 2.0 * 1.5 ** -np.arange(1.0, 5.0))
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e200])

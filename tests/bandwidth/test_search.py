@@ -9,12 +9,15 @@ from mvset import MinimumVolumeSet
 from mvset.bandwidth.candidates import Candidate, SearchTask, scored, split_offsets
 from mvset.bandwidth.choice import Choice
 from mvset.bandwidth.curves import mass_grid
-from mvset.bandwidth.grid import bandwidth_grid
+from mvset.bandwidth.grid import COARSE, RATIO, bandwidth_grid
 from mvset.bandwidth.search import BandwidthSearch
 from mvset.calibration.splits import Split, random_splits
+from mvset.calibration.views import unscaled
+from mvset.exceptions import VolumeWarning
 from mvset.paper.datasets import paper_mixture, two_moons
 from mvset.rows.layout import ColumnLayout
 from mvset.svm.dual import Solver, solve_dual
+from mvset.svm.expansion import NO_KERNEL
 from mvset.svm.gram import lazy_gram
 from mvset.svm.scaling import Scaling
 from mvset.volume.sampler import VolumeSampler
@@ -47,21 +50,25 @@ def test_every_curve_is_about_that_of_a_fit_with_its_bandwidth_alone():
 
 
 @pytest.mark.parametrize(
-    ("parameters", "criterion"),
+    ("n_columns", "parameters", "criterion", "method"),
     [
-        ({"sigma": 3.0}, "given"),
-        ({"sigma": [2.0, 3.0]}, "log volume"),
-        ({"sigma": [2.0, 3.0, 4.0], "n_volume_points": 5}, "feature subsets"),
+        (6, {"sigma": 3.0}, "given", "importance"),
+        (15, {"sigma": 3.0}, "given", "bound"),
+        (2, {"sigma": [2.0, 3.0]}, "log volume", "box"),
+        (6, {"sigma": [2.0, 3.0]}, "log volume", "importance"),
+        (15, {"sigma": [2.0, 3.0]}, "bound", "bound"),
+        (6, {"sigma": [2.0, 3.0], "n_volume_points": 5}, "bound", "bound"),
     ],
 )
-def test_the_selection_says_what_it_did(parameters, criterion):
-    model = fitted(paper_mixture(15).sample(300, random_state=0), **parameters)
-    assert model.selection_.criterion == criterion
-    assert model.selection_.reason.endswith(".")
+def test_the_selection_says_what_it_did(n_columns, parameters, criterion, method):
+    selection = fitted(paper_mixture(n_columns).sample(300, random_state=0), **parameters).selection_
+    assert (selection.criterion, selection.volume_method) == (criterion, method)
+    assert (selection.n_points > 0) == (selection.effective_sample_size > 0) == (method != "bound")
+    assert selection.reason.endswith(".")
 
 
 def test_rejects_a_hopeless_bandwidth_in_twenty_dimensions():
-    """The volumes of very wide bandwidths are e² to e⁵ times that of the true set, of which the cube sees nothing."""
+    """A bound chooses, and tells wide bandwidths, whose volumes are e² to e⁵ times that of the true set."""
     mixture = paper_mixture(20)
     model = fitted(mixture.sample(500, random_state=0))
     assert 2.0 < (model.sigma_ * model.column_scales_).mean() < 9.0
@@ -86,13 +93,9 @@ def test_extending_the_grid_keeps_the_points(monkeypatch):
 
 
 def test_the_choice_can_be_read_off_what_decided():
-    selection = fitted(two_moons(400, random_state=0)).selection_
-    least = np.argmin(np.where(selection.eligible, selection.values, np.inf))
-    excess = selection.values - selection.values[least]
-    within = (excess <= selection.errors) & selection.eligible & (selection.sigmas >= selection.sigmas[least])
-    first_beyond = np.flatnonzero(~within[least:])[0]
     model = fitted(two_moons(400, random_state=0))
-    assert model.sigma_ == selection.sigmas[least + first_beyond - 1]
+    selection = model.selection_
+    assert model.sigma_ == selection.sigmas[np.argmin(np.where(selection.eligible, selection.values, np.inf))]
 
 
 # ---------------------------------------------------------------- bandwidths that need a larger nu
@@ -111,16 +114,18 @@ def task(X, splits=None, masses=MASSES, nu=0.4, n_points=10_000):
     return SearchTask(X, ColumnLayout(X.shape[1]), splits, masses, Solver(nu, 1e-3), n_points, rng)
 
 
-def searched(X, larger_nus, sigmas=None, scaling=None):
+def searched(X, larger_nus, sigmas=None, scaling=None, seed=0, **options):
     on = task(X)
+    on = replace(on, rng=np.random.RandomState(seed))
     on = replace(on, splits=random_splits(len(X), 5, 0.2, on.rng))
-    search = BandwidthSearch(on, scaling, larger_nus)
-    search.search(bandwidth_grid(search.mapped, on.rng) if sigmas is None else sigmas, extensible=sigmas is None)
+    search = BandwidthSearch(on, scaling, larger_nus, **options)
+    grid = bandwidth_grid(search.mapped, on.rng, search.ratio) if sigmas is None else sigmas
+    search.search(grid, extensible=sigmas is None)
     return search
 
 
 def test_of_sets_that_no_point_hits_the_middle_one_is_taken():
-    X = paper_mixture(15).sample(300, random_state=0)
+    X = paper_mixture(10).sample(300, random_state=0)
     search = BandwidthSearch(task(X, n_points=100))
     search.sampler = VolumeSampler("box", X, 100, np.random.RandomState(0))
     search.search(np.array([2.0, 3.0, 4.0]), extensible=False)
@@ -142,6 +147,20 @@ def test_bandwidths_too_narrow_for_nu_are_solved_with_the_next_larger():
     assert search.selection.eligible[nus == 0.7].any()
 
 
+@pytest.mark.parametrize("n", [100, 300])
+def test_if_no_bandwidth_meets_the_condition_all_are_solved_with_the_next_larger_nu(n):
+    """The set of half the mass needs half of the rows outside, whatever the bandwidth and however few the rows."""
+    X = two_moons(n, random_state=0)
+    on = task(X, masses=mass_grid(0.5))
+    search = BandwidthSearch(on, None, (0.7, 0.9))
+    search.search(bandwidth_grid(X, on.rng), extensible=True)
+    assert set(search.selection.nus) == {0.7}
+    assert search.candidates[-1].sigma == bandwidth_grid(X, on.rng)[0]
+    assert search.selection.eligible[search.choice.best]
+    for candidate in search.candidates:
+        np.testing.assert_array_equal(search._scores[candidate.sigma], candidate.logs(search.sample.points))
+
+
 def test_nu_is_recorded_as_it_was_solved_and_measured():
     X = torus()
     search = searched(X, (0.7,))
@@ -149,7 +168,9 @@ def test_nu_is_recorded_as_it_was_solved_and_measured():
         assert candidate.nu == nu
         for split, dual in zip(search.splits, candidate.duals, strict=True):
             assert dual.alpha.sum(dtype=np.float64) == pytest.approx(nu * len(split.train), rel=1e-5)
-        np.testing.assert_array_equal(search.scores[candidate.sigma], candidate.score(search.sample.points))
+        logs = search._scores[candidate.sigma]
+        np.testing.assert_array_equal(logs, candidate.logs(search.sample.points))
+        np.testing.assert_allclose(logs[logs > -80.0], candidate.score(search.sample.points)[logs > -80.0], rtol=1e-5)
     search.choice = replace(search.choice, best=0)
     assert search.best.nu == 0.7
     splits = [*search.splits, *random_splits(300, 2, 0.2, np.random.RandomState(1))]
@@ -159,10 +180,10 @@ def test_nu_is_recorded_as_it_was_solved_and_measured():
 
 def test_all_splits_are_solved_in_scalings_of_their_own():
     X = torus()
-    search = searched(X, (), np.array([0.4, 0.8]), scaling="whiten")
+    search = searched(X, (), np.array([0.4, 0.8]), scaling="whiten", shrinkage=0.03)
     splits = [*search.splits, *random_splits(300, 2, 0.2, np.random.RandomState(1))]
     models = search.solved(splits)
-    expected = [Scaling.fitted("whiten", X[split.train], X.std(axis=0)) for split in splits]
+    expected = [Scaling.fitted("whiten", X[split.train], X.std(axis=0), shrinkage=0.03) for split in splits]
     assert models.scalings == expected
     for split, dual, scaling in zip(splits, models.duals, expected, strict=True):
         alone = solve_dual(lazy_gram(scaling(X), search.best.sigma), split.train, Solver(0.4, 1e-3))
@@ -205,71 +226,309 @@ def test_only_the_bandwidth_chosen_is_solved_to_the_full_tolerance():
     assert all(dual.gap < 1e-3 for dual in models.duals)
     alone = searched(X, (), np.array([search.best.sigma]))
     assert alone.solved(alone.splits).duals is alone.best.duals
-    np.testing.assert_allclose(models.score()(X), alone.solved(alone.splits).score()(X), rtol=1e-3)
+    scores = [unscaled([each], search.splits).score()(X) for each in (models, alone.solved(alone.splits))]
+    np.testing.assert_allclose(scores[0], scores[1], atol=1e-3)  # logarithms
 
 
-@pytest.fixture
-def forced(monkeypatch):
-    """As if the sample were always too small."""
-    monkeypatch.setattr(BandwidthSearch, "sample_is_too_small", True)
+def test_all_splits_are_solved_anew_for_others_than_those_of_the_search():
+    X = two_moons(200, random_state=0)
+    search = searched(X, (), np.array([0.3, 0.5]))
+    others = random_splits(200, 5, 0.2, np.random.RandomState(7))
+    for split, dual in zip(others, search.solved(others, anew=True).duals, strict=True):
+        assert (dual.alpha[split.held_out] == 0.0).all()
+        assert dual.gap < 1e-3
 
 
-@pytest.mark.slow
-def test_chooses_as_the_volumes_do_where_they_can_be_measured(monkeypatch):
-    """In twelve dimensions both work: within two steps of the grid of each other."""
-    for seed in range(2):
-        X = paper_mixture(12).sample(300, random_state=seed)
-        by_volume = MinimumVolumeSet(random_state=seed, splits=5).fit(X)
-        with monkeypatch.context() as patch:
-            patch.setattr(BandwidthSearch, "sample_is_too_small", True)
-            by_subsets = MinimumVolumeSet(random_state=seed, splits=5, n_volume_points=2000).fit(X)
-        assert by_subsets.selection_.criterion == "feature subsets"
-        assert "random subsets of 5 columns" in by_subsets.selection_.reason
-        assert abs(np.log2(by_subsets.sigma_ / by_volume.sigma_)) < 2.1 / 3
+# ---------------------------------------------------------------- where a bound decides
 
 
-def test_same_seed_same_choice(forced):
-    X = paper_mixture(10).sample(200, random_state=0)
-    settings = {"scaling": None, "splits": 3, "n_volume_points": 2000, "random_state": 1}
-    fits = [MinimumVolumeSet(**settings, n_jobs=n).fit(X) for n in (1, 2)]
-    assert fits[0].sigma_ == fits[1].sigma_
-    assert fits[0].volume_ == fits[1].volume_
+def bounded(X, sigmas=None, **options):
+    """A search in many columns, each in units of its deviation, with every larger nu."""
+    return searched(X, (0.7, 0.9, 1.0), sigmas, "standard", **options)
 
 
-def test_points_that_did_not_suffice_are_thinned(forced):
-    """More were drawn than asked for, and they did not help: all scores are of those that are left."""
+def normal(n, d, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+@pytest.mark.parametrize(("n_varying", "n_constant", "is_bounded"), [(10, 0, False), (10, 2, False), (11, 0, True)])
+def test_a_bound_decides_in_more_than_ten_columns_that_vary(n_varying, n_constant, is_bounded):
+    X = np.hstack([normal(100, n_varying), np.full((100, n_constant), 0.1)])
+    search = searched(X, (), np.array([2.0, 3.0]))
+    assert search.is_bounded is is_bounded
+    assert search.ratio == (COARSE if is_bounded else RATIO)
+    assert search.criterion == ("bound" if is_bounded else "log volume")
+    assert (search.sample is None) is is_bounded
+
+
+def test_codes_of_categories_are_no_columns_that_vary():
+    X = np.hstack([normal(100, 8), np.eye(6)[np.arange(100) % 6]])
+    search = BandwidthSearch(replace(task(X), layout=ColumnLayout(8, (6,))))
+    assert not search.is_bounded
+
+
+def test_a_search_by_bounds_draws_no_points_and_takes_one_round_of_splits():
+    X = normal(200, 12)
+    splits = random_splits(200, 20, 0.2, np.random.RandomState(0))
+    search = BandwidthSearch(task(X, splits), "standard", (0.7, 0.9, 1.0))
+    search.sampler.draw = None
+    search.search(bandwidth_grid(search.mapped, np.random.RandomState(0), search.ratio), extensible=True)
+    assert search.splits == splits[:5]
+    assert len(search.best.duals) == 5
+    assert len(search.solved(splits).duals) == 20
+
+
+def test_its_curves_have_the_integral_of_the_square_over_that_of_the_offset():
+    X = normal(150, 12)
+    search = bounded(X, np.array([1.0, 2.0, 4.0]))
+    for candidate, curve in zip(search.candidates, search.curves, strict=True):
+        np.testing.assert_allclose(curve.log_volumes, candidate.log_square_integral - 2.0 * candidate.offsets)
+        assert curve.split_log_volumes.shape == (5,)
+        by_split = candidate.log_square_integral - 2.0 * candidate.split_offsets
+        np.testing.assert_allclose(curve.split_log_volumes, np.trapezoid(by_split, MASSES) / np.ptp(MASSES))
+    values = [curve.mean_log_volume for curve in search.curves]
+    np.testing.assert_array_equal(search.selection.values, values)
+    assert search.choice.best == np.argmin(values)
+
+
+def test_offsets_of_bounds_are_finite_where_every_kernel_underflows():
+    search = bounded(normal(100, 12), np.array([0.02, 2.0]))
+    assert (search.candidates[0].offsets < 1.1 * NO_KERNEL).all()
+    assert np.isfinite([curve.mean_log_volume for curve in search.curves]).all()
+
+
+def test_too_few_points_leave_the_choice_to_the_bound():
     X = paper_mixture(8).sample(200, random_state=0)
-    search = BandwidthSearch(task(X, nu=0.8, n_points=200))
-    drawn, draw = [], search.sampler.draw
-    search.sampler.draw = lambda *arguments, **options: drawn.append(draw(*arguments, **options)) or drawn[-1]
-    search.search(np.array([3.0, 4.0]), extensible=False)
-    assert len(drawn[-1].points) >= 400
-    assert 200 <= len(search.sample.points) < 400
-    assert {len(scores) for scores in search.scores.values()} == {len(search.sample.points)}
+    search = BandwidthSearch(task(X, nu=0.8, n_points=5))
+    search.search(np.array([1.0, 1.2, 1.4]), extensible=False)
+    assert search.is_bounded
+    assert len(search.sample.points) <= 8 * 5
+    selection = search.selection
+    assert (selection.criterion, selection.volume_method, selection.n_points) == ("bound", "bound", 0)
+    integrals = [candidate.log_square_integral for candidate in search.candidates]
+    expected = [i - 2.0 * c.offsets for i, c in zip(integrals, search.candidates, strict=True)]
+    np.testing.assert_allclose([curve.log_volumes for curve in search.curves], expected)
+    np.testing.assert_array_equal(selection.values, [curve.mean_log_volume for curve in search.curves])
+
+
+def test_the_grid_ends_after_the_first_bandwidth_whose_bound_is_larger():
+    search = bounded(normal(200, 30))
+    values = search.selection.values[search.selection.sigmas != search.best.sigma]
+    assert np.argmin(values) == 1
+    assert len(values) > 3
+
+
+@pytest.mark.parametrize(
+    ("n_candidates", "n_columns", "extensible", "can"),
+    [(2, 4, False, True), (1, 4, True, True), (1, 4, False, False), (2, 3, False, False)],
+)
+def test_a_bound_decides_only_between_bandwidths_and_not_in_the_few_columns_of_the_box(
+    n_candidates, n_columns, extensible, can
+):
+    search = BandwidthSearch(task(np.zeros((4, n_columns)), []))
+    search.candidates, search.extensible = [None] * n_candidates, extensible
+    assert search._can_be_bounded is can
+
+
+@pytest.mark.parametrize("d", [6, 10])
+def test_sides_of_the_sets_that_a_bound_chooses_are_as_short_as_those_that_volumes_choose(d, monkeypatch):
+    """Up to three percent, in few columns, where the volumes of both can be measured."""
+    for seed in range(2):
+        X = paper_mixture(d).sample(300, random_state=seed)
+        by_volume = bounded(X, seed=seed)
+        with monkeypatch.context() as patch:
+            patch.setattr("mvset.bandwidth.search.MEASURED_COLUMNS", 1)
+            by_bound = bounded(X, seed=seed)
+        assert (by_volume.criterion, by_bound.criterion) == ("log volume", "bound")
+        both = bounded(X, np.array([by_volume.best.sigma, by_bound.best.sigma]), seed=seed)
+        log_volumes = {curve.sigma: curve.mean_log_volume for curve in both.curves}
+        assert both.criterion == "log volume"
+        assert (log_volumes[by_bound.best.sigma] - log_volumes[by_volume.best.sigma]) / d < 0.03
+
+
+TABLES = {
+    "normal": lambda: normal(150, 30),
+    "correlated": lambda: normal(150, 30) @ normal(30, 30, seed=1),
+    "clusters": lambda: paper_mixture(30).sample(150, random_state=0),
+    "heavy tails": lambda: np.random.default_rng(0).standard_t(3, size=(150, 30)),
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_in_thirty_columns_the_bandwidth_depends_on_neither_order_nor_units_nor_seed(table):
+    """Each splits the rows in another way, which moves the values of the bound, and the grid."""
+    X, rng = TABLES[table](), np.random.default_rng(0)
+    sigma = bounded(X).best.sigma
+    for _ in range(3):
+        assert bounded(X[rng.permutation(150)]).best.sigma == pytest.approx(sigma, rel=0.25)
+    for seed in range(1, 4):
+        assert bounded(X, seed=seed).best.sigma == pytest.approx(sigma, rel=0.25)
+    units = 2.0 ** rng.integers(-10, 11, 30)  # exact in float64: the same splits give the same bandwidth
+    assert bounded(X * units).best.sigma == pytest.approx(sigma, rel=1e-3)
+    assert bounded(X * 10.0 ** rng.integers(-5, 6, 30) + 3.0).best.sigma == pytest.approx(sigma, rel=0.02)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_bandwidth_is_a_little_wider_than_that_of_the_least_bound(table):
+    """Sides may be two percent longer; the parabola through a coarse grid knows the bound well enough for five."""
+    X = TABLES[table]()
+    search = bounded(X)
+    fine = BandwidthSearch(replace(search.task, solver=search.best.solver), "standard")
+    fine.search(search.best.sigma * np.exp(np.arange(-0.6, 0.3, 0.1)), extensible=False)
+    values = [curve.mean_log_volume for curve in fine.curves]
+    assert fine.best.sigma < search.best.sigma
+    assert 0.0 < (search.best_curve.mean_log_volume - min(values)) / 30 < 0.05
+
+
+def test_the_grid_has_no_gaps_where_it_grows_wider():
+    """A few rows far out set the scale of the others: of four wider bandwidths the widest is solved first."""
+    X = normal(400, 12)
+    X[::10] *= 30.0
+    sigmas = bounded(X).selection.sigmas
+    assert sigmas[-1] > 1.1 * np.sqrt(12)
+    assert (sigmas[1:] / sigmas[:-1] < COARSE * (1.0 + 1e-9)).all()
+
+
+@pytest.mark.parametrize(("n_columns", "criterion"), [(4, "log volume"), (12, "bound")])
+def test_same_seed_same_choice(n_columns, criterion):
+    X = paper_mixture(n_columns).sample(200, random_state=0)
+    settings = {"splits": 3, "n_volume_points": 2000, "random_state": 1}
+    fits = [MinimumVolumeSet(**settings, n_jobs=n).fit(X) for n in (1, 2)]
+    assert fits[0].selection_ == fits[1].selection_
+    assert fits[0].selection_.criterion == criterion
+    assert fits[0].volume_ == fits[1].volume_
 
 
 def test_a_hundred_columns_and_few_rows_warn_and_work():
     X = paper_mixture(100).sample(80, random_state=0)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model = MinimumVolumeSet(mass=0.9, nu=0.9, splits=3, n_volume_points=50, random_state=0).fit(X)
-    assert model.selection_.criterion == "feature subsets"
-    assert any("400 are needed" in str(warning.message) for warning in caught)
+    with pytest.warns(VolumeWarning, match="With 100 columns volumes cannot be measured"):
+        model = MinimumVolumeSet(mass=0.9, splits=3, random_state=0).fit(X)
+    assert model.selection_.criterion == "bound"
+    assert model.volume_.method == "none"
     fresh = paper_mixture(100).sample(2000, random_state=1)
     assert 0.75 < np.mean(model.predict(fresh) == 1) <= 1.0
 
 
-def test_as_few_points_as_there_may_be():
-    model = fitted(paper_mixture(15).sample(300, random_state=0), sigma=[2.0, 3.0, 4.0], n_volume_points=3)
-    assert model.selection_.criterion == "feature subsets"
+@pytest.mark.parametrize("n_columns", [2, 4, 15])
+def test_as_few_points_as_there_may_be(n_columns):
+    X = paper_mixture(n_columns).sample(300, random_state=0)
+    selection = fitted(X, sigma=[0.5, 1.0, 2.0], n_volume_points=1).selection_
+    assert selection.criterion == ("log volume" if n_columns == 2 else "bound")
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_with_five_columns_there_is_none_to_leave_out():
-    X = paper_mixture(5).sample(100, random_state=0)
-    model = MinimumVolumeSet(sigma=[1.0, 2.0], splits=2, n_volume_points=5, random_state=0).fit(X)
-    assert model.selection_.effective_sample_size < 400
-    assert model.selection_.criterion == "log volume"
+# ---------------------------------------------------------------- the step between bandwidths of a coarse grid
+
+
+def with_bounds(sigmas, values, larger_nus=(), failing=(), n_columns=30, sizes=()):
+    """A search as after bounds of these logarithms; the solver is replaced, and ν of `failing` fails its condition."""
+    n_encoded = n_columns + sum(sizes)
+    on = replace(task(normal(20, n_encoded), [], np.array([0.8, 0.9])), layout=ColumnLayout(n_columns, sizes))
+    search = BandwidthSearch(on, None, larger_nus)
+    search.is_bounded = True
+    candidate = lambda sigma, mass: SimpleNamespace(sigma=float(sigma), report=SimpleNamespace(training_mass=mass))  # noqa: E731
+    search.candidates = [candidate(sigma, 0.7) for sigma in sigmas]
+    search.curves = [SimpleNamespace(mean_log_volume=value) for value in values]
+    search.choice = Choice(int(np.argmin(values)), np.array(values), None)
+    search.solved_with = []
+
+    def solve(sigmas, nu):
+        search.solved_with.append((float(sigmas[0]), nu))
+        search.candidates.append(candidate(sigmas[0], 0.9 if nu in failing else 0.7))
+        search.candidates.sort(key=lambda each: each.sigma)
+
+    def measure():
+        search.choice = Choice(0, np.zeros(len(search.candidates)), None)
+
+    search.solve, search.measure = solve, measure
+    return search
+
+
+def parabola(sigmas, least, curvature):
+    return 5.0 + curvature * (np.log(sigmas) - np.log(least)) ** 2
+
+
+GRID = 2.0 * COARSE ** np.arange(-2.0, 3.0)
+
+
+@pytest.mark.parametrize("least", [1.7, 2.0, 2.4])
+@pytest.mark.parametrize(("n_columns", "sizes"), [(30, ()), (25, (2, 3))])
+def test_the_sides_of_the_bound_are_two_percent_longer_than_those_of_the_least(least, n_columns, sizes):
+    """A category column counts as one. The bound is here a parabola in the logarithm, so the step is exact."""
+    search = with_bounds(GRID, parabola(GRID, least, 90.0), n_columns=n_columns, sizes=sizes)
+    search._refine()
+    excess = parabola(search.best.sigma, least, 90.0) - 5.0
+    assert excess == pytest.approx(0.02 * (n_columns + len(sizes)))
+    assert search.best.sigma > least
+    assert len(search.candidates) == 6
+
+
+def test_the_step_ends_at_the_next_bandwidth_where_the_bound_is_flat():
+    search = with_bounds(GRID, parabola(GRID, 2.0, 0.1))
+    search._refine()
+    assert search.best.sigma == pytest.approx(2.0 * COARSE)
+
+
+@pytest.mark.parametrize("best", [0, 4])
+def test_there_is_no_step_at_the_edge_of_the_grid(best):
+    search = with_bounds(GRID, parabola(GRID, GRID[best], 90.0))
+    search._refine()
+    assert search.solved_with == []
+    assert search.best.sigma == GRID[best]
+
+
+@pytest.mark.parametrize(
+    "values", [[-9.0, 1.0, 2.0, 13.0, 24.0], [0.9, 1.0, 1.1, 1.2, 1.3], [-99.0, 1.0, 2.0, 3.0, 4.0]]
+)
+def test_there_is_no_step_to_bandwidths_narrower_than_one_that_fails_the_condition_on_nu(values):
+    """Such a narrower one may have the smaller bound; the parabola then says nothing, and may have no least value."""
+    search = with_bounds(GRID, values)
+    search.choice = replace(search.choice, best=1)
+    search._refine()
+    assert search.best.sigma == GRID[1]
+    assert len(search.candidates) == 5
+    assert all(sigma > GRID[0] for sigma, _ in search.solved_with)
+
+
+def test_the_step_has_the_least_nu_that_will_do():
+    values = parabola(GRID, 2.0, 90.0)
+    for failing, nus in (((), [0.4]), ((0.4,), [0.4, 0.7]), ((0.4, 0.7), [0.4, 0.7, 0.9])):
+        search = with_bounds(GRID, values, (0.7, 0.9), failing)
+        search._refine()
+        assert [nu for _, nu in search.solved_with] == nus
+        assert len(search.candidates) == 6
+        assert search.best.sigma == search.solved_with[-1][0]
+
+
+def test_if_none_will_do_there_is_no_step():
+    search = with_bounds(GRID, parabola(GRID, 2.0, 90.0), (0.7,), (0.4, 0.7))
+    search._refine()
+    assert len(search.solved_with) == 2
+    assert [each.sigma for each in search.candidates] == list(GRID)
+    assert search.best.sigma == 2.0
+
+
+@pytest.mark.parametrize(
+    ("sigmas", "values", "rises"),
+    [
+        ([4.0], [1.0], False),
+        ([4.0, 2.0], [1.0, 0.9], False),
+        ([4.0, 2.0], [1.0, 1.1], True),
+        ([1.0, 2.0, 4.0, 0.5], [3.0, 2.0, 9.0, 3.5], True),
+        ([1.0, 2.0, 4.0, 0.5], [3.0, 2.0, 0.0, 2.5], False),
+        ([1.0, 2.0, 16.0], [3.0, 2.0, 5.0], False),
+        ([1.0, 2.0, 16.0, 8.0], [3.0, 2.0, 5.0, 4.0], False),
+        ([1.0, 2.0, 16.0, 8.0], [3.0, 2.0, 5.0, 6.0], True),
+    ],
+    ids=["one", "falls", "rises", "narrower rises", "narrower falls", "the widest", "wider falls", "wider rises"],
+)
+def test_bounds_rise_towards_narrower_bandwidths(sigmas, values, rises, monkeypatch):
+    """What is solved last is compared with the next wider one, wherever it is on the grid."""
+    search = with_bounds(sigmas, values)
+    bounds = dict(zip(sigmas, values, strict=True))
+    monkeypatch.setattr(search, "_curve", lambda each: SimpleNamespace(log_volumes=np.array([bounds[each.sigma]])))
+    assert search._bound_rises() is rises
+    search.is_bounded = False
+    assert not search._bound_rises()
 
 
 # ---------------------------------------------------------------- parts of the search
@@ -319,10 +578,14 @@ def test_small_training_samples_have_the_offsets_of_all_scores_together():
 
 
 def test_the_largest_set_is_the_largest_that_is_not_all_of_space():
-    score = lambda points, run: points[:, 0]  # noqa: E731
-    points = np.array([[0.5], [1.0], [1.5], [3.0]])
-    for offsets, expected in (([2.0, 1.0], [0, 1, 1, 1]), ([2.0, 0.0], [0, 0, 0, 1]), ([0.0, 0.0], [1, 1, 1, 1])):
-        candidate = Candidate(Solver(0.4, 1e-3), score, np.array(offsets), np.array([offsets]), [], None)
+    score = SimpleNamespace(roughly=lambda points, run: points[:, 0])
+    points, everywhere = np.array([[-5.0], [-1.0], [0.5], [3.0]]), NO_KERNEL - 1e-6
+    for offsets, expected in (
+        ([2.0, -1.0], [0, 1, 1, 1]),
+        ([2.0, everywhere], [0, 0, 0, 1]),
+        ([everywhere, everywhere], [1, 1, 1, 1]),
+    ):
+        candidate = Candidate(Solver(0.4, 1e-3), score, np.array(offsets), np.array([offsets]), [], None, 0.0)
         np.testing.assert_array_equal(candidate.largest_set(map)(points), np.array(expected, dtype=bool))
 
 
@@ -336,20 +599,26 @@ def test_sets_that_are_all_of_space_have_no_effective_sample_size():
     best = search.choice.best
     assert search.effective_sample_size == search.curves[best].effective_sample_sizes[-1] > 400
     for n_bounded, size in ((10, 9.0), (8, 7.0), (1, 0.0), (0, 9.0)):
-        offsets = (np.arange(10) < n_bounded).astype(float)
+        offsets = np.where(np.arange(10) < n_bounded, -5.0, NO_KERNEL)
         search.curves[best] = replace(search.curves[best], offsets=offsets, effective_sample_sizes=np.arange(10.0))
         assert search.effective_sample_size == size
 
 
-def test_a_scaling_pays_for_its_parameters():
-    X = paper_mixture(3).sample(100, random_state=0)
-    for scaling, n_parameters in ((None, 0), ("whiten", Scaling.fitted("whiten", X, X.std(axis=0)).n_parameters)):
-        search = BandwidthSearch(task(X, n_points=500), scaling)
-        search.search(np.array([1.0]), extensible=False)
-        penalty = n_parameters * np.log(80) / 160
-        assert search.penalised_log_volume == pytest.approx(search.curves[0].mean_log_volume + penalty)
-        assert search.criterion == "given"
-        assert search.reason == "One bandwidth was given."
+def test_a_single_bandwidth_is_given():
+    search = BandwidthSearch(task(paper_mixture(3).sample(100, random_state=0), n_points=500))
+    search.search(np.array([1.0]), extensible=False)
+    assert (search.criterion, search.reason) == ("given", "One bandwidth was given.")
+
+
+@pytest.mark.parametrize(
+    ("scaling", "sizes", "n_parameters"),
+    [(None, (), 0), ("standard", (), 3), ("whiten", (), 6), ("standard", (4, 2), 5), ("whiten", (4, 2), 8)],
+)
+def test_a_scaling_has_a_parameter_for_each_column_and_each_pair_of_numbers(scaling, sizes, n_parameters):
+    codes = [np.eye(size)[np.arange(100) % size] for size in sizes]
+    X = np.hstack([normal(100, 3) @ np.triu(np.ones((3, 3))), *codes])
+    search = BandwidthSearch(replace(task(X), layout=ColumnLayout(3, sizes)), scaling)
+    assert search.n_parameters == n_parameters
 
 
 def test_one_scaling_serves_all_splits_where_rows_are_many():
@@ -363,12 +632,14 @@ def test_one_scaling_serves_all_splits_where_rows_are_many():
         search = BandwidthSearch(task(X, n_points=500), scaling, rows_per_parameter=rows_per_parameter)
         search.search(np.array([1.0]), extensible=False)
         models = search.solved(search.splits)
-        assert len(models.scalings) == len(models.score().scalings) == n_scalings
+        assert len(models.scalings) == n_scalings
+        assert len(unscaled([models], search.splits).score().views[0].scalings) == n_scalings
+        assert models.log_square_integral == search.best.log_square_integral
 
 
-def with_candidates(training_masses, best=0, values=None):
+def with_candidates(training_masses, best=0, values=None, n_rows=20):
     """A search in rows of global scale two, as after candidates of these training masses were measured."""
-    X = np.repeat([-2.0, 2.0], 10)[:, np.newaxis]
+    X = np.repeat([-2.0, 2.0], n_rows // 2)[:, np.newaxis]
     search = BandwidthSearch(task(X, [], np.array([0.8, 0.9])))
     search.candidates = [
         SimpleNamespace(sigma=float(sigma), report=SimpleNamespace(training_mass=mass))
@@ -379,31 +650,42 @@ def with_candidates(training_masses, best=0, values=None):
 
 
 @pytest.mark.parametrize(
-    ("training_masses", "best", "stopped"),
+    ("training_masses", "best", "needs", "with_few_rows"),
     [
-        ([0.9, 0.8, 0.7], 1, True),
-        ([0.9, 0.8, 0.7], 2, False),
-        ([0.9, 0.85, 0.7], 2, True),
-        ([0.8, 0.7, 0.6], 0, False),
-        ([0.95, 0.9, 0.85], 0, False),
+        ([0.9, 0.8, 0.7], 1, True, False),
+        ([0.9, 0.8, 0.7], 2, False, False),
+        ([0.9, 0.85, 0.7], 2, True, False),
+        ([0.8, 0.7, 0.6], 0, False, False),
+        ([0.95, 0.9, 0.85], 0, True, True),
     ],
 )
-def test_nu_stops_a_search_whose_best_bandwidth_is_the_narrowest_that_it_allows(
-    training_masses, best, stopped, monkeypatch
+def test_a_larger_nu_is_needed_where_the_best_bandwidth_is_the_narrowest_that_it_allows_or_it_allows_none(
+    training_masses, best, needs, with_few_rows
 ):
-    monkeypatch.setattr(BandwidthSearch, "sample_is_too_small", False)
-    assert with_candidates(training_masses, best)._is_stopped_by_nu is stopped
-    monkeypatch.setattr(BandwidthSearch, "sample_is_too_small", True)  # volumes do not tell which is the best
-    failing = training_masses[0] > 0.8 >= training_masses[-1]
-    assert with_candidates(training_masses, best)._is_stopped_by_nu is failing
+    """Fewer than two hundred rows do not tell whether a narrower one is better, but a bound does."""
+    assert with_candidates(training_masses, best, n_rows=200)._needs_larger_nu is needs
+    few = with_candidates(training_masses, best, n_rows=198)
+    assert few._needs_larger_nu is with_few_rows
+    few.is_bounded = True
+    assert few._needs_larger_nu is needs
 
 
 def test_bandwidths_that_fail_are_left_out_and_tried_again_with_narrower_ones():
     search = with_candidates([0.9, 0.8, 0.7])
-    search.scores = {1.0: "one", 2.0: "two", 3.0: "three"}
+    search._scores = {1.0: "one", 2.0: "two", 3.0: "three"}
     np.testing.assert_allclose(search._leave_out_failures(), 2.0 * 2.0 ** (-np.arange(1, 5) / 3))
     assert [candidate.sigma for candidate in search.candidates] == [2.0, 3.0]
-    assert search.scores == {2.0: "two", 3.0: "three"}
+    assert search._scores == {2.0: "two", 3.0: "three"}
+    search.ratio = COARSE
+    np.testing.assert_allclose(search._leave_out_failures(), 2.0 * COARSE ** -np.arange(1.0, 5.0))
+
+
+def test_if_all_fail_they_are_tried_again_from_the_widest_on():
+    search = with_candidates([0.9, 0.95])
+    search._scores = {1.0: "one", 2.0: "two"}
+    np.testing.assert_allclose(search._leave_out_failures(), 2.0 * RATIO ** -np.arange(5.0))
+    assert search.candidates == []
+    assert search._scores == {}
 
 
 @pytest.mark.parametrize(
@@ -422,18 +704,6 @@ def test_the_grid_grows_beyond_the_scale_of_the_rows_only_if_the_last_step_made_
     assert not with_candidates([0.7] * 3, values=flat)._gains_nothing_by_width(np.empty(0))
     assert not with_candidates([0.7] * 2, values=flat[1:])._gains_nothing_by_width(wider)  # 2 is the global scale
     assert not with_candidates([0.7] * 3, values=[1.0])._gains_nothing_by_width(wider)
-
-
-def test_columns_are_left_out_only_where_bandwidths_are_compared_in_more_than_five():
-    def can_fall_back(n_candidates=2, n_columns=6, extensible=False):
-        search = BandwidthSearch(task(np.zeros((4, n_columns)), []))
-        search.candidates, search.extensible = [None] * n_candidates, extensible
-        return search._can_fall_back
-
-    assert can_fall_back()
-    assert can_fall_back(n_candidates=1, extensible=True)
-    assert not can_fall_back(n_candidates=1)
-    assert not can_fall_back(n_columns=5)
 
 
 @pytest.mark.parametrize(

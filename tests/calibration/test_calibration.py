@@ -7,8 +7,10 @@ import pytest
 from mvset.calibration.calibration import COMPARABLE_FROM, Calibration, warn_if_dependent
 from mvset.calibration.dependence import group_effects
 from mvset.calibration.guarantees import Guarantee
+from mvset.calibration.split_models import pooled_scores
 from mvset.calibration.splits import Split, random_splits
-from mvset.calibration.ways import HeldOutRows, cross_calibrated
+from mvset.calibration.views import HeldOut
+from mvset.calibration.ways import HeldOutRows
 from mvset.exceptions import DependenceWarning
 from mvset.inference.p_values import binomial_interval
 
@@ -19,7 +21,8 @@ MODES = ("cross", "conformal", "pac", "paper")
 def crossed(splits, scores, groups=None, ordered=None):
     """Calibration of distinct rows that splits hold out."""
     rows = np.arange(1000.0)[:, np.newaxis]
-    return cross_calibrated(HeldOutRows(rows, np.arange(1000), splits, groups, ordered), scores, None).calibration
+    held_out = HeldOut(*pooled_scores(rows, splits, scores, None), scores)
+    return HeldOutRows(rows, np.arange(1000), splits, groups, ordered).cross_calibrated(held_out).calibration
 
 
 def conformal(scores, ordered=None, effects=None):

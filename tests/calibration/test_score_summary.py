@@ -10,10 +10,12 @@ from mvset.calibration.calibration import COMPARABLE_FROM, Calibration
 from mvset.calibration.dependence import group_effects
 from mvset.calibration.guarantees import Guarantee
 from mvset.calibration.score_summary import ScoreSummary, bins_of
+from mvset.calibration.split_models import pooled_scores
 from mvset.calibration.splits import random_splits
 from mvset.calibration.strata import StratumCalibrations
 from mvset.calibration.streamed_scores import StreamedScores
-from mvset.calibration.ways import Calibrated, HeldOutRows, cross_calibrated
+from mvset.calibration.views import HeldOut
+from mvset.calibration.ways import Calibrated, HeldOutRows
 from mvset.estimators.drift_monitor import DriftMonitor
 
 WIDTH = 2.0**-14  # of a bin, relative to its scores
@@ -24,6 +26,7 @@ SCORES = {
     "around zero": np.append(RNG.normal(size=2500), np.zeros(500)),
     "many in a bin": RNG.uniform(100.0, 100.1, size=3000),
     "many in a negative bin": RNG.uniform(-100.1, -100.0, size=3000),
+    "logarithms": np.append(-0.5 * RNG.chisquare(100.0, size=2990), [-1e3, -1e5, -1e9, *[-1e290] * 5, -1e300, 0.0]),
     "ties": RNG.integers(20, size=3000).astype(np.float64),
 }
 
@@ -245,7 +248,7 @@ def test_levels_are_those_of_all_scores_up_to_a_bin(pair):
 
 def test_p_values_are_exact_in_the_tail_and_no_smaller_elsewhere(pair):
     exact, summary, scores = pair
-    new = np.concatenate([scores * (1 + 1e-9), scores, [-1e9, 1e9]])
+    new = np.concatenate([scores * (1 + 1e-9), scores, [-1e307, 1e9]])
     found, expected = summary.p_value(new), exact.p_value(new)
     tail = new < summary.exact_up_to
     assert tail.any()
@@ -305,8 +308,9 @@ def test_calibrations_with_design_effects_are_those_of_all_scores(mode):
             return found.dependent(scores, ordered=True, effects=group_effects(scores, groups, found.offsets))
         splits = random_splits(3000, 4, 0.5, np.random.RandomState(0))
         noise = [scores[split.held_out] + 0.1 * rng.normal(size=1500) for split in splits]
-        held_out = HeldOutRows(np.arange(3000.0)[:, np.newaxis], np.arange(3000), splits, groups, True)
-        return cross_calibrated(held_out, noise, None).calibration
+        rows = np.arange(3000.0)[:, np.newaxis]
+        held_out = HeldOut(*pooled_scores(rows, splits, noise, None), noise)
+        return HeldOutRows(rows, np.arange(3000), splits, groups, True).cross_calibrated(held_out).calibration
 
     exact, summary = make(), calibrated(make, 1000)
     assert summary.is_summary

@@ -7,6 +7,7 @@ import pytest
 
 from mvset import MinimumVolumeSet
 from mvset.devices.places import Place
+from mvset.devices.scores import DOUBLE_ERROR, SINGLE_ERROR
 from mvset.paper.datasets import paper_mixture
 
 LIBRARIES = ("array_api_strict", "torch")
@@ -37,8 +38,32 @@ def large_model():
     """Of many rows: scores in float32, and a scaling."""
     parameters = {"scaling": "whiten", "splits": 5, "max_train_samples": 200, "n_volume_points": 200}
     model = MinimumVolumeSet(sigma=0.5, random_state=0, **parameters).fit(paper_mixture(3).sample(5000, random_state=0))
-    assert model._function.precision == "mixed"
+    assert is_mixed(model)
     return model
+
+
+@pytest.fixture(scope="session")
+def two_views_model():
+    """Of many rows, in two scalings: scores in float32."""
+    parameters = {"scaling": "both", "splits": 5, "max_train_samples": 200, "n_volume_points": 200}
+    model = MinimumVolumeSet(sigma=0.5, random_state=0, **parameters).fit(correlated_rows(5000, seed=0))
+    assert is_mixed(model)
+    assert len(model._function.views) == 2
+    return model
+
+
+def correlated_rows(n_rows, seed):
+    return paper_mixture(3).sample(n_rows, random_state=seed) @ [[1.0, 0.8, 0.3], [0.0, 0.5, 0.2], [0.0, 0.0, 1.0]]
+
+
+def is_mixed(model):
+    return all(view.precision == "mixed" for view in model._function.views)
+
+
+def assert_scores_agree(found, expected, model, *, single=True):
+    """Up to the error that is promised: an absolute one in float32, and beside it a relative one."""
+    error = max(view.slope for view in model._function.views) * (SINGLE_ERROR if single else DOUBLE_ERROR)
+    np.testing.assert_allclose(found, expected, rtol=DOUBLE_ERROR, atol=error)
 
 
 def many_columns(sigma):
@@ -48,7 +73,7 @@ def many_columns(sigma):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # volumes are not what is tested
         model = MinimumVolumeSet(sigma=sigma, random_state=0, **parameters).fit(X)
-    assert model._function.precision == "mixed"
+    assert is_mixed(model)
     return model
 
 
@@ -58,7 +83,7 @@ def wide_model():
     return many_columns(sigma=4.0)
 
 
-@pytest.fixture(params=["small_model", "large_model"])
+@pytest.fixture(params=["small_model", "large_model", "two_views_model"])
 def model(request):
     return request.getfixturevalue(request.param)
 

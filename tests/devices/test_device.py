@@ -4,6 +4,7 @@ import json
 import sys
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from border_rows import border_rows
+from devices.conftest import assert_scores_agree, correlated_rows
 from mvset import MinimumVolumeSet, save
 from mvset.devices import device
 from mvset.devices import scores as array_scores
@@ -22,7 +24,8 @@ from mvset.devices.scores import ArrayExpansion, blocks, doubtful_edges
 from mvset.devices.stages import Stages, ahead
 from mvset.paper.datasets import paper_mixture
 from mvset.rows.encoding import RowEncoding
-from mvset.svm.score import Score
+from mvset.svm.scaling import Scaling
+from mvset.svm.score import Score, View
 
 QUICK = {"sigma": 1.0, "splits": 5, "max_train_samples": 100, "n_volume_points": 200, "random_state": 0}
 
@@ -33,24 +36,39 @@ def place(request):
     return place_of(library.asarray(np.zeros(1)))
 
 
-def test_batches_in_order_with_the_scores_of_the_cpu(place, large_model, new_rows):
+@pytest.fixture(params=["large_model", "two_views_model"])
+def model(request):
+    return request.getfixturevalue(request.param)
+
+
+def test_batches_in_order_with_the_scores_of_the_cpu(place, model, new_rows):
     gpu = Device(place)
-    score = CopiedRowsScore(large_model.sets_.function, place)
+    score = CopiedRowsScore(model.sets_.function, place)
     batches = [*np.array_split(new_rows, 7), np.empty((0, 3))]
     found = list(scored_on(gpu, score, batches, lambda rows: rows, lambda rows, scores: (rows, scores)))
     for expected, (rows, scores) in zip(batches, found, strict=True):
         assert rows is expected
-        np.testing.assert_allclose(scores, large_model.score_samples(rows) if len(rows) else [], rtol=1e-5)
+        assert_scores_agree(scores, model.score_samples(rows) if len(rows) else [], model)
     assert list(gpu.stages.seconds) == ["reading", "copying", "judging"]
 
 
-def test_scores_in_doubt_are_taken_again_on_the_cpu(place, large_model):
-    rows = border_rows(large_model, 200, np.float64)
-    score = CopiedRowsScore(large_model.sets_.function, place)
+def test_scores_in_doubt_are_taken_again_on_the_cpu(place, model):
+    rows = border_rows(model, 200, np.float64)
+    score = CopiedRowsScore(model.sets_.function, place)
     scores = score.scores(rows, score.copied(rows))
-    assert np.count_nonzero((scores >= large_model.offset_) != (large_model.predict(rows) == 1)) > 5
-    scores = settled(large_model.sets_, rows, scores, score.expansion.error, 0.95)
-    np.testing.assert_array_equal(scores >= large_model.offset_, large_model.predict(rows) == 1)
+    assert np.count_nonzero((scores >= model.offset_) != (model.predict(rows) == 1)) > 5
+    scores = settled(model.sets_, rows, scores, score.expansion.error, 0.95)
+    np.testing.assert_array_equal(scores >= model.offset_, model.predict(rows) == 1)
+
+
+def test_the_error_of_a_score_is_that_of_its_steepest_view(place, two_views_model, small_model):
+    slopes = [view.slope for view in two_views_model._function.views]
+    assert ArrayExpansion(two_views_model._function, place).error == 1e-5 * max(slopes)
+    for view, slope in zip(two_views_model._function.views, slopes, strict=True):
+        alone = replace(two_views_model._function, views=[view])
+        assert ArrayExpansion(alone, place).error == 1e-5 * slope
+    assert ArrayExpansion(small_model._function, place).error == 1e-12
+    assert ArrayExpansion(small_model._function, place, single=True).error == 1e-5
 
 
 def test_only_few_scores_are_in_doubt(place, large_model):
@@ -71,8 +89,8 @@ def test_fit_on_an_array_is_the_fit_on_its_rows(place, monkeypatch):
         assert not hasattr(model, "feature_names_in_")
         calibration, twin = model.sets_.calibration, expected.sets_.calibration
         assert calibration.guarantee == twin.guarantee
-        np.testing.assert_allclose(calibration.scores, twin.scores, rtol=1e-5)
-        np.testing.assert_allclose(model.offset_, expected.offset_, rtol=1e-5)
+        assert_scores_agree(calibration.scores, twin.scores, model)
+        assert_scores_agree(model.offset_, expected.offset_, model)
 
 
 @pytest.mark.parametrize("n_rows", [3000, 300])  # streamed, and reserved
@@ -114,8 +132,18 @@ def test_fit_of_a_table_calibrated_on_a_device(place, n_rows):
     expected = MinimumVolumeSet(**QUICK).fit(rows)
     with calibrated_on(Device(place)):
         model = MinimumVolumeSet(**QUICK).fit(rows)
-    np.testing.assert_allclose(model.offset_, expected.offset_, rtol=1e-5)
-    np.testing.assert_allclose(model.sets_.calibration.scores, expected.sets_.calibration.scores, rtol=1e-5)
+    assert_scores_agree(model.offset_, expected.offset_, model)
+    assert_scores_agree(model.sets_.calibration.scores, expected.sets_.calibration.scores, model)
+
+
+def test_fit_in_two_scalings_is_calibrated_on_a_device(place):
+    rows, parameters = correlated_rows(3000, seed=0), {**QUICK, "scaling": "both"}
+    expected = MinimumVolumeSet(**parameters).fit(rows)
+    with calibrated_on(Device(place)):
+        model = MinimumVolumeSet(**parameters).fit(rows)
+    assert len(model._function.views) == 2
+    assert model._function == expected._function
+    assert_scores_agree(model.sets_.calibration.scores, expected.sets_.calibration.scores, model)
 
 
 @pytest.mark.parametrize("n_columns", [1, 3, 10])
@@ -129,12 +157,59 @@ def test_scores_in_float32_are_right_however_wide_the_data(n_columns, extent, pr
     centres[0] = extent
     weights = rng.random((1, 100))
     origin = np.zeros(n_columns)
-    function = Score(RowEncoding(n_columns), centres, weights / weights.sum(), 1.0, origin, [], precision)
+    function = Score(RowEncoding(n_columns), centres, origin, [View(weights / weights.sum(), 1.0, [], precision)])
     directions = rng.normal(size=(2000, n_columns)) * rng.uniform(0.0, 7.0, (2000, 1)) / np.sqrt(n_columns)
     rows = (centres[rng.integers(100, size=2000)] + directions).astype(np.float32)
     found = ArrayExpansion(function, place_of(strict.asarray([1.0])), single=True)
-    assert found.in_single == (extent < (16.0 if precision == "double" else 32.0))
-    np.testing.assert_allclose(np.asarray(found(strict.asarray(rows))), function(rows.astype(float)), rtol=1e-5)
+    assert (found.error == 1e-5) == (extent < (16.0 if precision == "double" else 32.0))
+    scores, expected = np.asarray(found(strict.asarray(rows))), function(rows.astype(float))
+    np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=found.error)
+
+
+@pytest.mark.parametrize("extents", [(5.0, 5.0), (5.0, 40.0), (40.0, 40.0)])
+@pytest.mark.parametrize("precision", ["double", "mixed"])
+def test_each_view_is_taken_in_float32_if_it_is_right(extents, precision):
+    """Columns of two scales: one view fits float32 where the other does not."""
+    strict = pytest.importorskip("array_api_strict")
+    rng = np.random.default_rng(0)
+    centres, rows = rng.uniform(-1.0, 1.0, size=(50, 2)), rng.uniform(-1.2, 1.2, size=(1000, 2)).astype(np.float32)
+    scales = [(0.0, 1.0), (0.5, 2.0)]
+    views = [
+        View(np.full((1, 50), 0.02), 1.0 / extent, [], precision, *scale)
+        for extent, scale in zip(extents, scales, strict=True)
+    ]
+    function = Score(RowEncoding(2), centres, np.zeros(2), views)
+    found = ArrayExpansion(function, place_of(strict.asarray([1.0])), single=True)
+    assert found.error == max(
+        slope * (1e-5 if extent < 16.0 else 1e-12) for extent, (_, slope) in zip(extents, scales, strict=True)
+    )
+    scores, expected = np.asarray(found(strict.asarray(rows))), function(rows.astype(float))
+    np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=found.error)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("precision", ["double", "mixed"])
+@pytest.mark.parametrize("n_scalings", [0, 1, 3])
+def test_logs_far_out_are_those_of_the_cpu(place, n_scalings, precision, dtype, monkeypatch):
+    """Rows on both sides of where values underflow, and as far out as numbers reach; in many blocks."""
+    rng = np.random.default_rng(0)
+    X, weights = (
+        rng.normal(size=(80, 3)) @ rng.normal(size=(3, 3)),
+        rng.uniform(0.1, 1.0, size=(max(1, n_scalings), 80)),
+    )
+    scalings = [Scaling.fitted("whiten", X[i::4], X.std(axis=0)) for i in range(n_scalings)]
+    views = [View(weights / weights.sum(), 0.7, scalings, precision, 0.3, 1.7)]
+    function = Score(RowEncoding(3), X, X.mean(axis=0), views)
+    directions = rng.normal(size=(20, 3))
+    distances = [*np.linspace(0.0, 60.0, 61), 1e3, 1e5, 1e20, *([1e100, 1e300] if dtype == np.float64 else [1e37])]
+    rows = np.vstack([distance * directions for distance in distances]).astype(dtype)
+    monkeypatch.setattr(array_scores, "_STORED_BYTES", 4 * 8 * 80 * 100)
+    expansion = ArrayExpansion(function, place, single=dtype == np.float32)
+    scores, expected = place.host(expansion(place.array(rows))), function(rows.astype(float))
+    assert (expected < -700.0).mean() > 0.3
+    assert (expected > -650.0).mean() > 0.1
+    assert np.isfinite(scores).all()
+    np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=expansion.error)
 
 
 # The compiled formula, on a machine without a GPU
@@ -154,7 +229,7 @@ def test_what_cannot_be_compiled_is_evaluated_step_by_step(large_model, new_rows
     with caplog.at_level("DEBUG", logger="mvset"):
         scores = expansion(expansion.place.array(new_rows)).numpy()
     assert "it is evaluated step by step" in caplog.text
-    np.testing.assert_allclose(scores, large_model.score_samples(new_rows), rtol=1e-5)
+    assert_scores_agree(scores, large_model.score_samples(new_rows), large_model)
 
 
 @pytest.mark.parametrize("n_columns", [3, 70])
@@ -180,10 +255,13 @@ def test_blocks_cover_all_rows(n_rows, size):
 
 
 def test_intervals_of_doubt_do_not_overlap():
-    edges = doubtful_edges(np.array([0.5, 0.5, 0.500001, 0.1, 1e-300, 0.0]), 1e-5)
+    """Four errors to each side: the absolute one, and one of twelve digits."""
+    edges = doubtful_edges(np.array([-0.5, -0.5, -0.50001, -3.0, -1e9, 0.0]), 1e-5)
     assert (np.diff(edges) > 0).all()
-    assert len(edges) == 6
-    for score, doubtful in ((0.5, True), (0.50004, False), (0.1000001, True), (0.0, True), (1e-200, False)):
+    assert len(edges) == 8
+    inside = (-0.5, -0.50004, -3.00003, 0.00003, -1e9 + 0.003, -1e9 - 0.003)
+    outside = (-0.4999, -0.50006, -3.00005, 0.00005, -1e9 + 0.005, -1e9 - 0.005, -1e300)
+    for score, doubtful in [(score, True) for score in inside] + [(score, False) for score in outside]:
         assert (np.searchsorted(edges, score) % 2 == 1) == doubtful
 
 
@@ -269,7 +347,7 @@ def test_a_table_is_judged_alike(options, mvset, tables, pretended_gpu, quick_fi
         assert results["top_feature"].equals(found["cpu"][1]["top_feature"])
         assert summary["n_outside"] == found["cpu"][0]["n_outside"]
         for name in ("score", "level", "p_value"):
-            np.testing.assert_allclose(results[name], found["cpu"][1][name], rtol=1e-3)
+            np.testing.assert_allclose(results[name], found["cpu"][1][name], rtol=1e-3, atol=1e-5)
 
 
 def test_shares_of_the_time_are_said(mvset, tables, pretended_gpu, quick_fits):

@@ -176,12 +176,12 @@ def test_metrics(scaling):
 
 @pytest.mark.filterwarnings("ignore::mvset.exceptions.VolumeWarning")
 def test_many_columns():
-    """Where volumes cannot be measured in all columns, subsets of them decide; categories are columns like others."""
+    """A bound decides where volumes cannot be measured; categories are columns like others."""
     rng = np.random.default_rng(0)
     numbers = rng.standard_t(3, size=(300, 40))
     rows = pd.DataFrame(numbers).add_prefix("x").assign(kind=COLOURS[rng.integers(3, size=300)])
     model = MinimumVolumeSet(n_volume_points=20, random_state=0).fit(rows)
-    assert model.selection_.criterion == "feature subsets"
+    assert model.selection_.criterion == "bound"
     assert np.isfinite(model.explain(rows)).all()
 
 

@@ -65,9 +65,9 @@ def of_a_large_table() -> mvset.MinimumVolumeSet:
         summary.counts,
         summary.exact_up_to,
     )
-    model.sets_ = replace(
-        model.sets_, calibration=calibration, function=replace(model.sets_.function, precision="mixed")
-    )
+    function = model.sets_.function
+    mixed = replace(function, views=[replace(view, precision="mixed") for view in function.views])
+    model.sets_ = replace(model.sets_, calibration=calibration, function=mixed)
     return model
 
 
@@ -83,6 +83,7 @@ MODELS = {
         ARRAY
     ),
     "scaling": lambda: minimum_volume_set(scaling="whiten").fit(frame(ARRAY)),
+    "two_views": lambda: minimum_volume_set(scaling="both").fit(ARRAY),
     "categories": lambda: minimum_volume_set().fit(frame(ARRAY, c=np.array(["x", "y", "z"])[CODES])),
     "imputation": lambda: minimum_volume_set(missing="impute").fit(with_gaps(ARRAY)),
     "groups": lambda: minimum_volume_set().fit(ARRAY, strata=CODES),
@@ -94,6 +95,7 @@ MODELS = {
     "drift_monitor": monitor,
 }
 TABLES = {"scaling": frame(NEW), "calibrated_set": frame(NEW), "pipeline": frame(NEW), "imputation": with_gaps(NEW)}
+TABLES["two_views"] = np.vstack([NEW, [[1e5, 0.0], [0.0, -1e300]]])  # far rows have an order
 TABLES["categories"] = frame(NEW, c=["x", "y", "z", "unseen"] * 4)
 
 

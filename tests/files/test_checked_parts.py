@@ -11,6 +11,7 @@ import pytest
 import mvset
 from mvset.calibration.guarantees import Guarantee
 from mvset.metrics.detectors import InputFormat
+from mvset.svm.scaling import Scaling
 
 FOLDER = Path(__file__).parent / "fixtures"
 
@@ -22,6 +23,17 @@ def loaded(name):
 
 def sets(name):
     return loaded(name).sets_
+
+
+def view(name, number=0):
+    return sets(name).function.views[number]
+
+
+def with_view(name, number=0, /, **changes):
+    """The score with a view that has other parts."""
+    views = list(sets(name).function.views)
+    views[number] = replace(views[number], **changes)
+    return replace(sets(name).function, views=views)
 
 
 def other(array, value):
@@ -38,27 +50,36 @@ def rebuilt(model, /, **attributes):
 
 
 WRONG = {
-    "weights of another sum": lambda: replace(
-        sets("plain"), function=replace(sets("plain").function, weights=2.0 * sets("plain").function.weights)
+    "weights of another sum": lambda: with_view("plain", weights=2.0 * view("plain").weights),
+    "weights of another sum, with scalings": lambda: with_view("scaling", weights=0.5 * view("scaling").weights),
+    "weights of another sum, with categories": lambda: with_view(
+        "categories", weights=0.5 * view("categories").weights
     ),
-    "weights of another sum, with scalings": lambda: replace(
-        sets("scaling"), function=replace(sets("scaling").function, weights=0.5 * sets("scaling").function.weights)
+    "weights of another sum, in the second view": lambda: with_view(
+        "two_views", 1, weights=0.5 * view("two_views", 1).weights
     ),
-    "weights of another sum, with categories": lambda: replace(
-        sets("categories"),
-        function=replace(sets("categories").function, weights=0.5 * sets("categories").function.weights),
+    "a negative weight": lambda: with_view("plain", weights=other(view("plain").weights, -0.1)),
+    "a negative weight, with scalings": lambda: with_view("scaling", weights=other(view("scaling").weights, -0.1)),
+    "a weight of NaN": lambda: with_view("plain", weights=other(view("plain").weights, np.nan)),
+    "weights of fewer centres in the second view": lambda: with_view(
+        "two_views", 1, weights=np.full((2, 3), 1.0 / 6.0)
     ),
-    "a negative weight": lambda: replace(sets("plain").function, weights=other(sets("plain").function.weights, -0.1)),
-    "a negative weight, with scalings": lambda: replace(
-        sets("scaling").function, weights=other(sets("scaling").function.weights, -0.1)
-    ),
-    "a weight of NaN": lambda: replace(sets("plain").function, weights=other(sets("plain").function.weights, np.nan)),
     "an infinite scale": lambda: replace(
-        sets("scaling").function.scalings[0], scales=other(sets("scaling").function.scalings[0].scales, np.inf)
+        view("scaling").scalings[0], scales=other(view("scaling").scalings[0].scales, np.inf)
     ),
-    "a bandwidth of text": lambda: replace(sets("plain").function, sigma="0.5"),
-    "no bandwidth": lambda: replace(sets("scaling").function, sigma=0.0),
-    "another precision": lambda: replace(sets("scaling").function, precision="half"),
+    "a bandwidth of text": lambda: with_view("plain", sigma="0.5"),
+    "no bandwidth": lambda: with_view("scaling", sigma=0.0),
+    "no bandwidth in the second view": lambda: with_view("two_views", 1, sigma=0.0),
+    "another precision": lambda: with_view("scaling", precision="half"),
+    "an infinite shift": lambda: with_view("two_views", 1, shift=-np.inf),
+    "a shift of text": lambda: with_view("two_views", 1, shift="0.5"),
+    "a slope of NaN": lambda: with_view("two_views", 1, slope=np.nan),
+    "a slope of zero": lambda: with_view("two_views", 1, slope=0.0),
+    "no view": lambda: replace(sets("two_views").function, views=[]),
+    "a view of another type": lambda: replace(sets("two_views").function, views=[view("two_views"), None]),
+    "a scaling of other columns": lambda: with_view(
+        "two_views", 1, scalings=[Scaling(np.ones(3), np.eye(3))] * len(view("two_views", 1).scalings)
+    ),
     "a density without bandwidth": lambda: replace(sets("plugin_density").function, sigma=np.nan),
     "a density without rows": lambda: replace(
         sets("plugin_density").function, centres=np.empty((0, 2)), weights=np.empty(0)
@@ -145,9 +166,13 @@ def test_a_part_with_nothing_wrong_is_rebuilt(name):
         assert replace(sets(name).calibration) == sets(name).calibration
 
 
-@pytest.mark.parametrize("parameters", [{}, {"scaling": None}, {"scaling": "whiten"}, {"calibration": "conformal"}])
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"scaling": None}, {"scaling": "whiten"}, {"scaling": "both"}, {"calibration": "conformal"}],
+)
 def test_weights_of_a_fit_sum_to_one(parameters):
     """Whatever the heights of the splits: they are weighted with mean one."""
     X = mvset.paper.datasets.two_moons(200, random_state=0)
     model = mvset.MinimumVolumeSet(sigma=0.3, splits=7, random_state=0, **parameters).fit(X)
-    assert model.sets_.function.weights.sum() == pytest.approx(1.0, abs=1e-12)
+    for each in model.sets_.function.views:
+        assert each.weights.sum() == pytest.approx(1.0, abs=1e-12)

@@ -47,7 +47,7 @@ def test_what_was_read_is_written_and_read_again(name, tmp_path):
     first, again = (
         answers(loaded(path), table_of(case), case["strata"]) for path in (FOLDER / f"{name}.mvset", tmp_path / "m")
     )
-    assert first == again
+    np.testing.assert_equal(first, again)  # where volumes were not measured, they are NaN
 
 
 def test_the_files_hold_every_type_of_the_library():

@@ -49,6 +49,7 @@ MODELS = {
     "pipeline": lambda: make_pipeline(StandardScaler(), mvset.MinimumVolumeSet(sigma=0.3, random_state=0)),
     "standard": lambda: mvset.MinimumVolumeSet(scaling="standard", sigma=0.4, splits=5, random_state=0),
     "whiten": lambda: mvset.MinimumVolumeSet(scaling="whiten", sigma=0.4, splits=5, random_state=0),
+    "both": lambda: mvset.MinimumVolumeSet(scaling="both", sigma=[0.3, 0.4], splits=5, random_state=0),
     "one-class SVM": lambda: mvset.OneClassSVM(sigma=0.3),
 }
 
@@ -79,6 +80,8 @@ def test_what_is_read_is_what_was_written(name, way, tmp_path):
     assert sets_again.check_drift(NEW) == sets.check_drift(NEW)
     assert sets_again.selection_ == sets.selection_
     assert sets_again.curves_ == sets.curves_
+    assert sets_again.views_ == sets.views_
+    assert name != "both" or len(sets.views_) == 2
     assert sets_again.mass_band() == sets.mass_band()
     assert sets_again.sets_ == sets.sets_
 
@@ -88,7 +91,7 @@ def test_metrics_and_nu_are_read_again(tmp_path):
     mvset.save(model, tmp_path / "m")
     again = mvset.load(tmp_path / "m")
     assert (again.scaling_, again.nu_, again.scaling_comparison_) == ("whiten", 0.6, {})
-    assert again.sets_.function.scalings == model.sets_.function.scalings
+    assert again.sets_.function.views[0].scalings == model.sets_.function.views[0].scalings
     np.testing.assert_array_equal(again.column_scales_, model.column_scales_)
     np.testing.assert_array_equal(again.dual_coef_, model.dual_coef_)
 

@@ -18,6 +18,7 @@ from mvset.svm.compiled import (
     int_max,
     kernel,
     kernel_row_at,
+    log_expansion,
     mean_shift,
     scaled_columns,
     solve,
@@ -147,6 +148,19 @@ def test_expansion(n):
     points = scaled_columns(X, origin, 0.8)
     expansion(points, np.ascontiguousarray(scaled_columns(centres, origin, 0.8).T), weights, out)
     np.testing.assert_allclose(out, reference.expansion(X, centres, weights, 0.8), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 255, 256, 257, 1000])
+def test_log_expansion(n):
+    """In the last rows no kernel value is a number of float64."""
+    rng = np.random.default_rng(n)
+    X, centres, weights = rng.normal(size=(n, 3)), rng.normal(size=(77, 3)), rng.uniform(size=77)
+    X[n // 2 :] *= 100.0
+    out = np.empty(n)
+    origin = centres.mean(axis=0)
+    points = scaled_columns(X, origin, 0.8)
+    log_expansion(points, np.ascontiguousarray(scaled_columns(centres, origin, 0.8).T), weights, out)
+    np.testing.assert_allclose(out, reference.log_expansion(X, centres, weights, 0.8), rtol=1e-13, atol=1e-13)
 
 
 @pytest.mark.parametrize("n", [1, 256, 300])

@@ -5,7 +5,10 @@ import pytest
 from scipy.spatial.distance import pdist
 
 import reference
-from mvset.svm.scaling import SCALINGS, Scaling
+from mvset.rows.layout import ColumnLayout
+from mvset.svm.scaling import LEAST_SHRINKAGE, Scaling
+
+SCALINGS = ("standard", "whiten")
 
 
 def correlated(n, d, rho, seed=0):
@@ -15,8 +18,8 @@ def correlated(n, d, rho, seed=0):
     return rows * np.geomspace(1, 1000, d) + 50.0
 
 
-def fitted(name, X):
-    return Scaling.fitted(name, X, X.std(axis=0))
+def fitted(name, X, shrinkage=LEAST_SHRINKAGE):
+    return Scaling.fitted(name, X, X.std(axis=0), shrinkage=shrinkage)
 
 
 @pytest.mark.parametrize("name", SCALINGS)
@@ -40,12 +43,38 @@ def test_whitened_rows_have_no_correlation_left():
     assert scaled[0, 1] > 0.88
 
 
-def test_few_rows_are_hardly_whitened():
-    """Between columns that have nothing in common the correlations of few rows are chance, and mostly shrunk away."""
-    X = np.random.default_rng(0).normal(size=(12, 50))
-    scaling = fitted("whiten", X)
-    assert (scaling.conditional_scales > 0.8 * scaling.scales).all()
+@pytest.mark.parametrize("shrinkage", [1e-6, 0.03, 0.5, 1.0])
+def test_correlations_are_shrunk_as_asked(shrinkage):
+    X = correlated(60, 3, 0.9)
+    scaling = fitted("whiten", X, shrinkage)
+    expected = pdist(X, "mahalanobis", VI=reference.precision("whiten", X, shrinkage))
+    np.testing.assert_allclose(pdist(scaling(X)), expected, rtol=1e-9)
     assert (scaling.conditional_scales <= scaling.scales).all()
+    assert fitted("standard", X, shrinkage) == fitted("standard", X)
+
+
+def test_without_correlations_left_whitening_is_standardising():
+    X = correlated(60, 3, 0.9)
+    np.testing.assert_array_equal(fitted("whiten", X, 1.0).mixing, np.eye(3))
+    np.testing.assert_array_equal(fitted("whiten", X, 1.0).conditional_scales, fitted("standard", X).scales)
+
+
+@pytest.mark.parametrize("name", SCALINGS)
+def test_the_log_determinant_is_the_volume_of_a_unit_of_mapped_volume(name):
+    X = correlated(100, 4, 0.8)
+    scaling = fitted(name, X)
+    slopes = scaling(np.eye(4)) - scaling(np.zeros((1, 4)))  # a linear map by what it does to unit vectors
+    assert scaling.log_determinant(np.arange(4)) == pytest.approx(-np.linalg.slogdet(slopes)[1], abs=1e-9)
+
+
+@pytest.mark.parametrize("name", SCALINGS)
+def test_columns_that_never_change_and_codes_have_no_volume(name):
+    X, codes = correlated(100, 3, 0.8), np.eye(2)[np.arange(100) % 2]
+    others = fitted(name, X)
+    X = np.column_stack([X[:, :1], np.full(100, 7.0), X[:, 1:], codes])
+    scaling = Scaling.fitted(name, X, X.std(axis=0), ColumnLayout(4, (2,)))
+    varying = np.array([0, 2, 3])
+    assert scaling.log_determinant(varying) == pytest.approx(others.log_determinant(np.arange(3)), abs=1e-9)
 
 
 def test_an_outlier_does_not_set_the_scale():
@@ -71,6 +100,18 @@ def test_gradients_of_mapped_columns_become_those_of_the_columns(name):
     step = 1e-4 * scaling.scales
     slopes = [(scaling(X[:1] + step * unit) - scaling(X[:1] - step * unit)) @ direction for unit in np.eye(3)]
     np.testing.assert_allclose(scaling.gradient(direction[np.newaxis])[0], np.ravel(slopes) / (2 * step), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", SCALINGS)
+@pytest.mark.parametrize("d", [2, 7, 40])
+def test_no_row_depends_on_the_others(name, d):
+    X = correlated(700, d, 0.5)
+    scaling = fitted(name, X)
+    together = scaling(X)
+    for n in (1, 3, 64, 257):
+        np.testing.assert_array_equal(scaling(X[:n]), together[:n])
+    np.testing.assert_array_equal(scaling(X[::-1])[::-1], together)
+    assert scaling(X[:0]).shape == (0, d)
 
 
 # ---------------------------------------------------------------- columns that are hard to scale
@@ -106,9 +147,9 @@ def test_columns_that_determine_each_other_are_whitened_all_the_same():
 
 def test_more_columns_than_rows():
     X = correlated(10, 40, 0.5)
-    np.testing.assert_allclose(
-        pdist(fitted("whiten", X)(X)), pdist(X, "mahalanobis", VI=reference.precision("whiten", X)), rtol=1e-8
-    )
+    expected = pdist(X, "mahalanobis", VI=reference.precision("whiten", X, 0.1))
+    np.testing.assert_allclose(pdist(fitted("whiten", X, 0.1)(X)), expected, rtol=1e-8)
+    assert np.isfinite(fitted("whiten", X)(X)).all()
 
 
 def test_a_single_column_is_only_scaled():

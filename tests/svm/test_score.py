@@ -12,16 +12,23 @@ from mvset.paper.datasets import paper_mixture
 from mvset.parallel import thread_map
 from mvset.rows.categories import Categories
 from mvset.rows.encoding import RowEncoding
-from mvset.svm.expansion import kernel_expansion
-from mvset.svm.scaling import SCALINGS, Scaling
-from mvset.svm.score import Score, mean_score
+from mvset.svm.expansion import LOWEST_LOG, NO_KERNEL, distinct_centres, kernel_expansion
+from mvset.svm.scaling import Scaling
+from mvset.svm.score import Score, View
 
+SCALINGS = ("standard", "whiten")
 NAMES = (*SCALINGS, "standard")
+ROUNDING = {"rtol": 1e-10, "atol": 1e-10}  # of logarithms, as of values; the inverse of a covariance has less digits
 
 
 def fitted_scalings(X, n=3):
     """Scalings of both kinds, each fitted to other rows."""
     return [Scaling.fitted(name, X[i::4], X.std(axis=0)) for i, name in enumerate(NAMES[:n])]
+
+
+def precisions_of(X, n=3):
+    """The same, naively."""
+    return [reference.precision(name, X[i::4]) for i, name in enumerate(NAMES[:n])] or [np.eye(X.shape[1])]
 
 
 def random_weights(n, n_scalings=3):
@@ -30,26 +37,87 @@ def random_weights(n, n_scalings=3):
     return weights / weights.sum()
 
 
-def random_score(X, sigma=0.8, n_scalings=3, **settings):
-    weights = random_weights(len(X), max(1, n_scalings))
-    return mean_score(None, X, weights, sigma, fitted_scalings(X, n_scalings), **settings)
+def score_of(encoding, X, weights, sigma, scalings, precision="double"):
+    """A score of one view, over the encoded rows of X with a weight."""
+    centres, weights = distinct_centres(X, weights)
+    encoding = RowEncoding(X.shape[1]) if encoding is None else encoding
+    return Score(encoding, centres, X.mean(axis=0), [View(weights, sigma, scalings, precision)])
+
+
+def random_score(X, sigma=0.8, n_scalings=3):
+    return score_of(None, X, random_weights(len(X), max(1, n_scalings)), sigma, fitted_scalings(X, n_scalings))
+
+
+SCALES = (1.5, 0.7), (-0.5, 1.1)  # shift and slope of two views
+
+
+def weights_of_views(n):
+    first, second = random_weights(n, 1), random_weights(n, 3)[1:]
+    return first, second / second.sum()
+
+
+def sigmas_of_views(X):
+    """The first view has no scaling."""
+    return 0.5 * X.std(), 0.9
+
+
+def two_views(X, precision="double"):
+    """One without a scaling, and one with two; each has centres of its own."""
+    centres, weights = distinct_centres(X, np.vstack(weights_of_views(len(X))))
+    parts = zip((weights[:1], weights[1:]), sigmas_of_views(X), [[], fitted_scalings(X, 2)], SCALES, strict=True)
+    views = [View(part, sigma, scalings, precision, *scale) for part, sigma, scalings, scale in parts]
+    return Score(RowEncoding(X.shape[1]), centres, X.mean(axis=0), views)
+
+
+def naive_logs(X, rows):
+    """The logarithms of the functions of the two views."""
+    precisions = [np.eye(X.shape[1])], precisions_of(X, 2)
+    parts = zip(weights_of_views(len(X)), sigmas_of_views(X), precisions, strict=True)
+    return [reference.scaled_log_expansion(rows, X, weights, *others) for weights, *others in parts]
 
 
 def normal_rows(n=200):
     return np.random.default_rng(0).normal(size=(n, 3))
 
 
+def far_rows(X, *distances):
+    """Rows so many deviations off, in all directions."""
+    directions = np.random.default_rng(1).normal(size=(20, X.shape[1])) * X.std(axis=0)
+    return np.vstack([X.mean(axis=0) + distance * directions for distance in distances])
+
+
 # ---------------------------------------------------------------- values
 
 
 @pytest.mark.parametrize("n_scalings", [0, 1, 3])
-def test_values_against_float64_reference(table, n_scalings):
-    score = random_score(table, 0.7, n_scalings)
-    precisions = [reference.precision(name, table[i::4]) for i, name in enumerate(NAMES[:n_scalings])]
+def test_scores_against_float64_reference(table, n_scalings):
+    """They are logarithms, near the rows and where every kernel underflows."""
+    score, rows = random_score(table, 0.7, n_scalings), np.vstack([table, far_rows(table, 10.0, 1e3, 1e5)])
     weights = random_weights(len(table), max(1, n_scalings))
-    expected = reference.scaled_expansion(table, table, weights, 0.7, precisions or [np.eye(table.shape[1])])
-    np.testing.assert_allclose(score(table), expected, rtol=1e-9)
-    np.testing.assert_allclose(replace(score, precision="single")(table), expected, rtol=2e-5)
+    expected = reference.scaled_log_expansion(rows, table, weights, 0.7, precisions_of(table, n_scalings))
+    assert expected.min() < -1e6
+    np.testing.assert_allclose(score(rows), expected, **ROUNDING)
+    np.testing.assert_allclose(score.in_single(rows), expected, rtol=1e-10, atol=2e-5)
+
+
+def test_the_score_of_two_views_is_the_smaller_one(table):
+    score, rows = two_views(table), np.vstack([table, far_rows(table, 1.0, 10.0, 1e3, 1e5)])
+    logs = naive_logs(table, rows)
+    first, second = (shift + slope * each for each, (shift, slope) in zip(logs, SCALES, strict=True))
+    assert 10 < np.sum(first < second) < len(rows) - 10  # each decides about some
+    np.testing.assert_allclose(score(rows), np.minimum(first, second), **ROUNDING)
+    np.testing.assert_allclose(score.by_view(rows), logs, **ROUNDING)
+    np.testing.assert_array_equal(score.deciding(rows), second < first)
+    np.testing.assert_array_equal(score.smallest(score.by_view(rows)), score(rows))
+    np.testing.assert_allclose(score.in_single(rows), np.minimum(first, second), rtol=1e-10, atol=2e-5)
+
+
+def test_a_rough_score_is_the_score_but_for_the_order_of_rows_far_out(table):
+    for score in (random_score(table, 0.7), two_views(table)):
+        np.testing.assert_allclose(score.roughly(table), score(table), **ROUNDING)
+        # Where values underflow, a logarithm is at the lower end, in each view.
+        expected = [np.full(20, NO_KERNEL)] * len(score.views)
+        np.testing.assert_array_equal(score.roughly(far_rows(table, 1e4)), score.smallest(expected))
 
 
 CATEGORIES = Categories(np.array([1.0, 3.0]), [["a", "b", "c"], ["x", "y"]], 4)
@@ -68,35 +136,38 @@ def test_categories_multiply_the_kernel_of_the_numbers(name):
     X, encoding = coded_rows(), RowEncoding(4, CATEGORIES)
     encoded, weights = encoding.encoded(X), random_weights(200, 1)
     scalings = [Scaling.fitted(name, encoded, encoded.std(axis=0), encoding.layout)] if name else []
-    score = mean_score(encoding, encoded, weights, 0.9, scalings)
+    score = score_of(encoding, encoded, weights, 0.9, scalings)
     numbers, codes = X[:, [0, 2]], X[:, [1, 3]]
     precision = reference.precision(name, numbers) if name else np.eye(2)
     rarities = [1 - np.mean(codes[:, [j]] == codes[:, j]) for j in range(2)] if name else np.ones(2)
     kernels = reference.category_kernel(codes, 0.9, rarities) * reference.scaled_kernel(
         numbers, numbers, 0.9, precision
     )
-    np.testing.assert_allclose(score(X), kernels @ weights[0], rtol=1e-9)
+    np.testing.assert_allclose(score(X), np.log(kernels @ weights[0]), rtol=0.0, atol=1e-9)
 
 
 def test_a_category_that_was_not_seen_is_below_every_offset():
     X, encoding = coded_rows(), RowEncoding(4, CATEGORIES)
-    score = mean_score(encoding, encoding.encoded(X), random_weights(200, 1), 0.9, [])
+    score = score_of(encoding, encoding.encoded(X), random_weights(200, 1), 0.9, [])
     new = X[:3].copy()
     new[1, 3] = -1.0
+    new[2, 2] = 1e300
     found = score(new)
-    assert found[1] < 0.0 < found[0]
+    assert found[1] < found[2] == LOWEST_LOG < found[0]
     assert score.n_columns == 4
     np.testing.assert_array_equal(score.of_encoded(encoding.encoded(X)), score.on_encoded(encoding.encoded(X)))
 
 
-def test_without_units_and_correlations_it_is_the_plain_expansion():
+def test_without_units_and_correlations_it_is_the_log_of_the_plain_expansion():
     X, weights = normal_rows(), random_weights(200, 1)
-    plain = kernel_expansion(X, weights[0], 0.8)
+    plain = np.log(kernel_expansion(X, weights[0], 0.8)(X))
     for mixing in (np.empty((0, 0)), np.eye(3)):
-        score = mean_score(None, X, weights, 0.8, [Scaling(np.ones(3), mixing)])
-        np.testing.assert_allclose(score(X), plain(X), rtol=1e-10)
-        np.testing.assert_array_equal(score.units, np.ones(3))
-    np.testing.assert_array_equal(mean_score(None, X, weights, 0.8, [])(X), plain(X))
+        score = score_of(None, X, weights, 0.8, [Scaling(np.ones(3), mixing)])
+        np.testing.assert_allclose(score(X), plain, **ROUNDING)
+        np.testing.assert_array_equal(score.units(score.views[0]), np.ones(3))
+    score = score_of(None, X, weights, 0.8, [])
+    np.testing.assert_array_equal(score(X), plain)
+    np.testing.assert_array_equal(score.units(score.views[0]), np.ones(3))
 
 
 def test_only_rows_with_a_weight_are_centres_and_each_scaling_has_its_own():
@@ -104,48 +175,62 @@ def test_only_rows_with_a_weight_are_centres_and_each_scaling_has_its_own():
     score = random_score(X)
     np.testing.assert_array_equal(score.centres, X[weights.any(axis=0)])
     assert len(score.centres) < 200
-    assert [len(part.centres) for _, part in score.parts] == np.count_nonzero(weights, axis=1).tolist()
+    assert [len(part.centres) for _, part in score.parts[0]] == np.count_nonzero(weights, axis=1).tolist()
+
+
+def test_each_view_has_its_own_centres_among_those_of_all():
+    score = two_views(normal_rows())
+    counts = [[len(part.centres) for _, part in parts] for parts in score.parts]
+    assert counts == [np.count_nonzero(view.weights, axis=1).tolist() for view in score.views]
+    assert all(count < len(score.centres) for some in counts for count in some)
 
 
 def test_equal_rows_are_one_centre():
     X = np.repeat(normal_rows(50), 4, axis=0)
     score = random_score(X)
     assert len(score.centres) == 50
-    precisions = [reference.precision(name, X[i::4]) for i, name in enumerate(NAMES)]
-    expected = reference.scaled_expansion(X, X, random_weights(200), 0.8, precisions)
-    np.testing.assert_allclose(score(X), expected, rtol=1e-9)
+    expected = reference.scaled_log_expansion(X, X, random_weights(200), 0.8, precisions_of(X))
+    np.testing.assert_allclose(score(X), expected, **ROUNDING)
 
 
-def test_units_are_the_mean_over_the_scalings():
+def test_units_of_a_view_are_the_mean_over_its_scalings():
     X = normal_rows() * [1.0, 10.0, 100.0]
     score = random_score(X)
-    np.testing.assert_allclose(score.units, sum(each.conditional_scales for each in score.scalings) / 3)
+    expected = sum(each.conditional_scales for each in score.views[0].scalings) / 3
+    np.testing.assert_allclose(score.units(score.views[0]), expected)
 
 
 def test_rows_far_from_zero():
+    """They lose half of their digits: a difference of 1e-9 in a row is one of 1e-8 in an exponent of ten."""
     rng = np.random.default_rng(0)
     X, weights = rng.normal(size=(200, 3)) @ rng.normal(size=(3, 3)), random_weights(200)
-    near, far = (mean_score(None, X + shift, weights, 0.8, fitted_scalings(X)) for shift in (0.0, 1e7))
-    np.testing.assert_allclose(far(X + 1e7), near(X), rtol=1e-6)
-    np.testing.assert_allclose(replace(far, precision="single")(X + 1e7), near(X), rtol=1e-4)
+    near, far = (score_of(None, X + shift, weights, 0.8, fitted_scalings(X)) for shift in (0.0, 1e7))
+    np.testing.assert_allclose(far(X + 1e7), near(X), rtol=0.0, atol=1e-6)
+    np.testing.assert_allclose(far.in_single(X + 1e7), near(X), rtol=0.0, atol=1e-4)
 
 
-def test_no_row_depends_on_the_others_or_on_threads():
-    new = np.random.default_rng(1).normal(size=(3000, 3))
-    score = random_score(normal_rows(300), 0.6)
+@pytest.mark.parametrize("make", [lambda X: random_score(X, 0.6), two_views])
+def test_no_row_depends_on_the_others_or_on_threads(make):
+    new = np.vstack([np.random.default_rng(1).normal(size=(3000, 3)), far_rows(normal_rows(), 100.0)])
+    score = make(normal_rows(300))
     together = score(new)
     with thread_map(3) as run:
         np.testing.assert_array_equal(score(new, run), together)
-    np.testing.assert_allclose(score(new[::-1])[::-1], together, rtol=1e-14)
-    np.testing.assert_allclose([score(row[np.newaxis])[0] for row in new[:50]], together[:50], rtol=1e-14)
+    np.testing.assert_array_equal(score(new[::-1])[::-1], together)
+    np.testing.assert_array_equal([score(row[np.newaxis])[0] for row in new[-50:]], together[-50:])
 
 
-def test_extreme_values_are_zero():
-    score = random_score(normal_rows())
-    far = np.array([[1e300, 0.0, 0.0], [-1.7e308, 1.7e308, 1.7e308], [1e5, 0.0, 0.0]])
-    for precision in ("single", "double", "mixed"):
-        np.testing.assert_array_equal(replace(score, precision=precision)(far), 0.0)
-    assert score(far[:0]).shape == (0,)
+@pytest.mark.parametrize("precision", ["single", "double", "mixed"])
+def test_rows_far_away_keep_their_order_up_to_a_limit(precision):
+    X = normal_rows()
+    distances = np.geomspace(100.0, 1e90, 50)[:, np.newaxis] * [[1.0, 0.0, 0.0]]
+    extreme = np.array([[1e300, 0.0, 0.0], [-1.7e308, 1.7e308, 1.7e308]])
+    for score in (random_score(X), two_views(X)):
+        score = replace(score, views=[replace(each, precision=precision) for each in score.views])
+        assert (np.diff(score(distances)) < 0).all()
+        assert (score(extreme) < score(distances)[-1]).all()
+        assert np.isfinite(score(extreme)).all()
+        assert score(extreme[:0]).shape == (0,)
 
 
 # ---------------------------------------------------------------- displacement
@@ -183,7 +268,7 @@ def test_it_is_minus_sigma_times_the_gradient_of_the_log_score(model):
     step = 1e-5
     for j in range(4):
         shift = step * np.eye(4)[j]
-        slope = np.log(model.score_samples(rows + shift) / model.score_samples(rows - shift)) / (2 * step)
+        slope = (model.score_samples(rows + shift) - model.score_samples(rows - shift)) / (2 * step)
         np.testing.assert_allclose(model.explain(rows)[:, j], -1.2 * slope, atol=1e-6)
 
 
@@ -195,12 +280,13 @@ def test_it_matches_the_naive_mean_shift(model):
 
 def naive_log_slopes(rows, score, scaling):
     """Of the part of one scaling, with respect to each column, by differences of a float64 score."""
-    map_ = score.scalings[scaling]
+    view = score.views[0]
+    map_ = view.scalings[scaling]
     matrix = (map_.mixing if len(map_.mixing) else np.eye(4)) / map_.scales[:, np.newaxis]
-    centres, weights = score.centres, score.weights[[scaling]]
 
     def log_scores(rows):
-        return np.log(reference.scaled_expansion(rows, centres, weights, score.sigma, [matrix @ matrix.T]))
+        weights = view.weights[[scaling]]
+        return np.log(reference.scaled_expansion(rows, score.centres, weights, view.sigma, [matrix @ matrix.T]))
 
     steps = 1e-5 * map_.scales * np.eye(4)
     return np.column_stack([(log_scores(rows + step) - log_scores(rows - step)) / (2 * step.max()) for step in steps])
@@ -212,17 +298,15 @@ def test_in_a_scaling_it_is_the_gradient_of_the_log_score_in_units_of_the_column
     mixing = np.array([[1.0, 0.9, 0.0, 0.0], [0.0, 0.3, 0.0, 0.0], [0.0, 0.0, 100.0, 0.0], [0.5, 0.0, 0.0, 1e-3]])
     X, rows = (paper_mixture(4).sample(n, random_state=n) @ mixing for n in (300, 20))
     model = MinimumVolumeSet(sigma=0.8, scaling=scaling, splits=n_splits, random_state=0).fit(X)
-    score = model.sets_.function
-    assert len(score.scalings) == n_splits
-    expected = np.mean(
-        [
-            -0.8 * naive_log_slopes(rows, score, b) / np.sqrt(np.diag(reference.precision(scaling, X[split.train])))
-            for b, split in enumerate(random_splits(300, n_splits, 0.2, np.random.RandomState(0)))
-        ],
-        axis=0,
-    )
+    score, shrinkage = model.sets_.function, model.views_[0].shrinkage
+    assert len(score.views[0].scalings) == n_splits
+    splits = random_splits(300, n_splits, 0.2, np.random.RandomState(0))
+    scales = [1 / np.sqrt(np.diag(reference.precision(scaling, X[split.train], shrinkage))) for split in splits]
+    expected = np.mean([-0.8 * naive_log_slopes(rows, score, b) * each for b, each in enumerate(scales)], axis=0)
     np.testing.assert_allclose(model.explain(rows), expected, atol=1e-5)
-    np.testing.assert_array_equal(score.displacement(rows), model.explain(rows))
+    steps, units = score.displacement(rows)
+    np.testing.assert_array_equal(steps, model.explain(rows))
+    np.testing.assert_allclose(units, 0.8 * np.broadcast_to(np.mean(scales, axis=0), units.shape), rtol=1e-8)
 
 
 def test_in_a_scaling_a_moved_row_is_explained_in_the_units_of_the_column_given_the_others():
@@ -238,6 +322,20 @@ def test_in_a_scaling_a_moved_row_is_explained_in_the_units_of_the_column_given_
     contributions = model.explain(off_the_line)[0]
     assert contributions[0] > 0.5 > abs(contributions[2])
     assert contributions[1] < -0.5
+
+
+def test_each_row_is_explained_by_the_view_that_decides_about_it(table):
+    score, rows = two_views(table), np.vstack([table, far_rows(table, 1.0, 10.0, 1e3)])
+    steps, units = score.displacement(rows)
+    deciding = score.deciding(rows)
+    for number, view in enumerate(score.views):
+        alone, its = replace(score, views=[view]), deciding == number
+        assert its.sum() > 10
+        np.testing.assert_array_equal(steps[its], alone.displacement(rows[its])[0])
+        np.testing.assert_array_equal(units[its], np.tile(view.sigma * score.units(view), (its.sum(), 1)))
+    with thread_map(2) as run:
+        np.testing.assert_array_equal(score.displacement(rows, run)[0], steps)
+    assert [each.shape for each in score.displacement(rows[:0])] == [(0, table.shape[1])] * 2
 
 
 def test_rows_are_explained_one_by_one_whatever_the_threads(model):
@@ -262,10 +360,19 @@ def test_unfitted():
 # ---------------------------------------------------------------- a value
 
 
-def parts(**changes):
+def view_parts(**changes):
     scalings = [Scaling(np.ones(2), np.empty((0, 0))), Scaling(np.ones(2), np.eye(2))]
-    good = {"encoding": RowEncoding(2), "centres": np.zeros((3, 2)), "weights": np.full((2, 3), 1 / 6), "sigma": 1.0}
-    return {**good, "origin": np.zeros(2), "scalings": scalings, **changes}
+    return {"weights": np.full((2, 3), 1 / 6), "sigma": 1.0, "scalings": scalings, **changes}
+
+
+def parts(**changes):
+    return {
+        "encoding": RowEncoding(2),
+        "centres": np.zeros((3, 2)),
+        "origin": np.zeros(2),
+        "views": [View(**view_parts()), View(np.full((1, 3), 1 / 3), 2.0, [])],
+        **changes,
+    }
 
 
 @pytest.mark.parametrize(
@@ -277,21 +384,21 @@ def parts(**changes):
         ({"centres": np.full((3, 2), np.nan)}, r"\.centres must be finite"),
         ({"centres": np.zeros((4, 2))}, " has parts of different sizes"),
         ({"centres": np.zeros((3, 3)), "origin": np.zeros(3)}, " has parts of different sizes"),
-        ({"centres": np.zeros((0, 2)), "weights": np.zeros((2, 0))}, " needs at least one centre"),
-        ({"weights": np.full((3, 3), 1 / 9)}, " has parts of different sizes"),
-        ({"weights": np.full(3, 1 / 3)}, r"\.weights must be a float64 array of 2"),
-        ({"weights": np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 0.0]])}, " needs at least one centre for each scaling"),
-        ({"weights": np.array([[0.5, 0.5, 0.5], [-0.5, 0.0, 0.0]])}, r"\.weights must not be negative"),
-        ({"weights": np.ones((2, 3))}, " must have weights whose sum is one; got "),
-        ({"sigma": 0.0}, r"\.sigma must be positive"),
-        ({"sigma": -1.0}, r"\.sigma must be positive"),
-        ({"sigma": np.nan}, r"\.sigma must be positive"),
+        ({"centres": np.zeros((0, 2))}, " has parts of different sizes"),
         ({"origin": np.zeros(3)}, r"\.origin must have length 2"),
-        ({"scalings": []}, " has parts of different sizes"),
-        ({"scalings": [np.ones(2), np.ones(2)]}, r"\.scalings must be a list of scalings"),
-        ({"scalings": None}, r"\.scalings must be a list of scalings"),
-        ({"scalings": [Scaling(np.ones(3), np.eye(3))] * 2}, " has parts of different sizes"),
-        ({"precision": "half"}, r"\.precision must be one of"),
+        ({"views": []}, r"\.views must be a list of at least one view"),
+        ({"views": None}, r"\.views must be a list of at least one view"),
+        ({"views": [None]}, r"\.views must be a list of at least one view"),
+        ({"views": (View(**view_parts()),)}, r"\.views must be a list of at least one view"),
+        ({"views": [View(**view_parts(weights=np.full((2, 4), 1 / 8)))]}, " has parts of different sizes"),
+        (
+            {"views": [View(**view_parts()), View(np.full((1, 4), 1 / 4), 1.0, [])]},
+            " has parts of different sizes",
+        ),
+        (
+            {"views": [View(**view_parts(scalings=[Scaling(np.ones(3), np.eye(3))] * 2))]},
+            " has parts of different sizes",
+        ),
     ],
 )
 def test_damaged_parts_are_refused_also_when_unpickled(changes, problem):
@@ -301,10 +408,47 @@ def test_damaged_parts_are_refused_also_when_unpickled(changes, problem):
         object.__new__(Score).__setstate__(parts(**changes))
 
 
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"weights": np.full((3, 3), 1 / 9)}, " needs weights for each scaling"),
+        ({"weights": np.full(3, 1 / 3)}, r"\.weights must be a float64 array of 2"),
+        ({"weights": np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 0.0]])}, " needs at least one centre for each scaling"),
+        ({"weights": np.zeros((2, 0))}, " needs at least one centre for each scaling"),
+        ({"weights": np.array([[0.5, 0.5, 0.5], [-0.5, 0.0, 0.0]])}, r"\.weights must not be negative"),
+        ({"weights": np.ones((2, 3))}, " must have weights whose sum is one; got "),
+        ({"weights": np.full((2, 3), (1.0 + 1e-8) / 6)}, " must have weights whose sum is one; got "),
+        ({"sigma": 0.0}, r"\.sigma must be positive"),
+        ({"sigma": -1.0}, r"\.sigma must be positive"),
+        ({"sigma": np.nan}, r"\.sigma must be positive"),
+        ({"scalings": []}, " needs weights for each scaling"),
+        ({"scalings": [np.ones(2), np.ones(2)]}, r"\.scalings must be a list of scalings"),
+        ({"scalings": None}, r"\.scalings must be a list of scalings"),
+        ({"precision": "half"}, r"\.precision must be one of"),
+        ({"shift": np.inf}, " needs a finite shift and slope"),
+        ({"shift": "0"}, " needs a finite shift and slope"),
+        ({"slope": np.nan}, " needs a finite shift and slope"),
+        ({"slope": None}, " needs a finite shift and slope"),
+        ({"slope": 0.0}, r"\.slope must be positive"),
+        ({"slope": -1.0}, r"\.slope must be positive"),
+    ],
+)
+def test_damaged_parts_of_a_view_are_refused_also_when_unpickled(changes, problem):
+    with pytest.raises(ValueError, match=f"^View{problem}"):
+        View(**view_parts(**changes))
+    complete = {"precision": "double", "shift": 0.0, "slope": 1.0}
+    with pytest.raises(ValueError, match=f"^View{problem}"):
+        object.__new__(View).__setstate__({**complete, **view_parts(**changes)})
+
+
 def test_equal_by_content():
     score = Score(**parts())
     score(np.zeros((1, 2)))
     assert score == pickle.loads(pickle.dumps(score))
-    assert score != Score(**parts(sigma=2.0))
-    assert score != Score(**parts(scalings=[Scaling(np.ones(2), np.eye(2))] * 2))
+    first, second = parts()["views"]
+    assert score != Score(**parts(views=[first]))
+    assert score != Score(**parts(views=[second, first]))
+    scalings = [Scaling(np.ones(2), np.eye(2))] * 2
+    for changes in ({"sigma": 2.0}, {"scalings": scalings}, {"precision": "mixed"}, {"shift": 1.0}, {"slope": 2.0}):
+        assert score != Score(**parts(views=[replace(first, **changes), second]))
     assert score != Score(**parts(encoding=RowEncoding(2, Categories(by_code=True))))

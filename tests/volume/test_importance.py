@@ -132,10 +132,13 @@ def test_shapes_that_account_for_nothing_are_not_refitted(seed, n, d):
         if (rows, columns) == (n, d):
             break
     X = X[:, np.ptp(X, axis=0) > 0].astype(float)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
     with warnings.catch_warnings(action="ignore"):
-        settings = {"sigma": [2.0, 4.0, 6.0], "splits": 3, "n_volume_points": 1000, "random_state": seed}
-        model = MinimumVolumeSet(**settings).fit((X - X.mean(axis=0)) / X.std(axis=0))
-    assert np.isfinite(model.volume_.log_value)
+        model = MinimumVolumeSet(sigma=[2.0, 4.0, 6.0], splits=3, random_state=seed).fit(X)
+    contains = lambda points: model.predict(points) == 1  # noqa: E731
+    sampler = ImportanceSampler(X, np.random.RandomState(seed))
+    for _ in range(2):
+        assert np.isfinite(volume_of(sampler.draw(1000, contains), contains).log_value)
 
 
 def test_rows_far_apart_reach_every_corner():

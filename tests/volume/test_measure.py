@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mvset.volume.measure import VolumeEstimate, VolumeSample, inside_sets, log_volumes_at, measure, thinned
+from mvset.volume.measure import VolumeEstimate, VolumeSample, inside_sets, log_volumes_at, measure, no_sample
 
 
 def uniform_sample(n_points, seed=0, n_replicates=None, log_volume=0.0):
@@ -99,13 +99,6 @@ def test_log_volume_of_an_empty_set_is_that_of_one_point():
     assert log_volumes_at(sample, np.arange(10.0), np.array([99.0]))[0] == pytest.approx(-np.log(10))
 
 
-@pytest.mark.parametrize(("n_points", "n_left"), [(1000, 1000), (501, 1000), (500, 500), (300, 334), (10, 10)])
-def test_a_thinned_sample_measures_the_same(n_points, n_left):
-    sample = thinned(uniform_sample(1000, log_volume=np.log(3.0)), n_points)
-    assert len(sample.points) == len(sample.log_weights) == sample.n_replicates == n_left
-    assert np.exp(sample.log_weights).sum() == pytest.approx(3.0)
-
-
 def test_the_error_is_at_least_the_spread_over_draws():
     """The second draw has missed half of the set."""
     inside = np.repeat([True, False], [75, 25])[:, np.newaxis]
@@ -117,10 +110,29 @@ def test_the_error_is_at_least_the_spread_over_draws():
 
 
 def test_estimate_prints_with_its_error():
-    estimate = VolumeEstimate(1234.5, 6.78, np.log(1234.5), 10, 9.0, "box")
-    assert str(estimate) == "1234 ± 6.8"
+    estimate = VolumeEstimate(1234.5, 6.78, np.log(1234.5), 11, 10.0, "box")
+    assert str(estimate) == f"{estimate}" == "1234 ± 6.8"
     assert f"{estimate:.3f}" == "1234.500"
     assert float(estimate) == 1234.5
+    assert estimate.is_measured
+
+
+def test_an_estimate_from_fewer_than_ten_points_is_none():
+    estimate = VolumeEstimate(1234.5, 678.9, np.log(1234.5), 10, 9.9, "box")
+    assert str(estimate) == f"{estimate}" == "not measured"
+    assert float(estimate) == 1234.5
+    assert not estimate.is_measured
+
+
+def test_without_points_nothing_is_measured():
+    sample = no_sample(70)
+    assert (sample.points.shape, sample.log_weights.shape, sample.method) == ((0, 70), (0,), "none")
+    volumes = measure(sample, np.empty((0, 2), bool), [2.0, 3.0])
+    for j in (0, 1):
+        estimate = volumes.estimate(j)
+        assert np.isnan([estimate.value, estimate.standard_error, estimate.log_value]).all()
+        assert (estimate.hits, estimate.effective_sample_size, estimate.method) == (0, 0.0, "none")
+        assert str(estimate) == "not measured"
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from mvset.calibration.splits import Split
 from mvset.parallel import Map
 from mvset.rows.layout import ColumnLayout
 from mvset.svm.dual import Dual, Solver, SolveReport
+from mvset.svm.expansion import NO_KERNEL
 from mvset.svm.score import Score
 from mvset.values import Array
 from mvset.volume.importance import Membership
@@ -33,10 +34,10 @@ class SearchTask:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One bandwidth solved, in float32: the aggregated score, offsets of the masses, duals, report.
+    """One bandwidth solved, in float32: the score, log offsets of the masses, duals, report, integral of the square.
 
-    An offset is zero, and the set all of space, where it reaches for rows so far out that float32 does not tell their
-    kernels from zero.
+    An offset is `NO_KERNEL`, and the set all of space, where it reaches for rows so far out that float32 does not tell
+    their kernels from zero.
     """
 
     solver: Solver
@@ -45,21 +46,26 @@ class Candidate:
     split_offsets: Array  # by split
     duals: list[Dual]
     report: SolveReport
+    log_square_integral: float
 
     @property
     def sigma(self) -> float:
         """The bandwidth."""
-        return self.score.sigma
+        return self.score.views[0].sigma
 
     @property
     def nu(self) -> float:
         """The ν it was solved with."""
         return self.solver.nu
 
+    def logs(self, points: Array, run: Map = map) -> Array:
+        """Logarithms of its function."""
+        return self.score.roughly(points, run)
+
     def largest_set(self, run: Map) -> Membership:
         """Which points lie in the set of the largest mass, of those that are not all of space."""
-        offset = min(self.offsets[self.offsets > 0.0], default=self.offsets[-1])
-        return lambda points: np.asarray(self.score(points, run) >= offset)
+        offset = min(self.offsets[self.offsets > NO_KERNEL], default=self.offsets[-1])
+        return lambda points: np.asarray(self.logs(points, run) >= offset)
 
 
 def is_small(split: Split, n_rows: int) -> bool:

@@ -18,17 +18,20 @@ class Selection(ArrayValue):
 
     Attributes
     ----------
-    criterion : {"given", "log volume", "feature subsets", "middle"}
-        "log volume": the widest bandwidth whose mean log volume exceeds the least by no more than the standard error
-        of the difference. "feature subsets": as "log volume", averaged over random subsets of the columns, because the
-        effective sample size in all columns was too small to compare volumes. "middle": the middle candidate, because
-        no sample point fell into some of the sets. "given": there was only one candidate.
+    criterion : {"given", "log volume", "bound", "middle"}
+        What decided.
+
+        - "log volume": the mean log volume over the masses around the mass asked for is smallest.
+        - "bound": the widest whose upper bound on the volume is as small as the least, up to two percent of the side of
+          a box. Volumes cannot be compared in so many columns.
+        - "middle": the middle candidate, because no sample point fell into some of the sets.
+        - "given": there was only one candidate.
     reason : str
         The same in a sentence, with the numbers.
-    volume_method : {"box", "importance"}
-        How the sample points were drawn.
+    volume_method : {"box", "importance", "bound"}
+        How the sample points were drawn; "bound" if there are none.
     n_points : int
-        Number of sample points.
+        Number of sample points; zero with a bound.
     effective_sample_size : float
         Effective sample size in the largest set of the curve.
     sigmas : ndarray of shape (n_candidates,)
@@ -76,6 +79,40 @@ class Selection(ArrayValue):
         return bool(finite and self.values[narrowest] == best and self.values[beside] - best > self.errors[beside])
 
 
+@dataclass(frozen=True, eq=False)
+class FittedView(ArrayValue):
+    """A view of the rows in one scaling: its bandwidth, and how that was chosen.
+
+    Attributes
+    ----------
+    scaling : {"standard", "whiten"} or None
+        The scaling.
+    shrinkage : float
+        Weight of no correlations in the correlations that "whiten" removes.
+    sigma, nu : float
+        Bandwidth, in units of the scaling, and ν.
+    curves : list of BandwidthCurve
+        The mass-volume curve of every bandwidth tried, narrowest first.
+    selection : Selection
+        How the bandwidth was chosen among them.
+
+    Examples
+    --------
+    >>> from mvset import MinimumVolumeSet
+    >>> from mvset.paper.datasets import two_moons
+    >>> model = MinimumVolumeSet(scaling="both", random_state=0).fit(two_moons(300, random_state=0))
+    >>> [view.scaling for view in model.views_]
+    ['standard', 'whiten']
+    """
+
+    scaling: str | None
+    shrinkage: float
+    sigma: float
+    nu: float
+    curves: list[BandwidthCurve] = field(repr=False)
+    selection: Selection
+
+
 @dataclass(frozen=True)
 class Choice:
     """Index of the best candidate, and what decided: a value and a standard error per candidate."""
@@ -107,26 +144,24 @@ def eligible_bandwidths(training_masses: Sequence[float], masses: Array) -> list
     return met or list(range(len(training_masses)))
 
 
-def widest_of_smallest(
-    curves: Sequence[BandwidthCurve], n_independent_splits: float, unmeasured_are_small: bool
+def smallest(
+    curves: Sequence[BandwidthCurve], n_independent_splits: float, unmeasured_are_small: bool, is_smooth: bool = False
 ) -> Choice:
-    """The widest bandwidth whose sets are as small as the smallest, up to the standard error.
+    """The bandwidth whose sets are smallest.
 
     Paper: Fig. 2, σ_opt. Differences:
 
     - the mean over the masses is of the logarithm of the volume: in many dimensions the largest mass alone would
       decide the mean of the volume;
-    - it is smoothed over neighbouring bandwidths, whose sets differ by little but noise;
-    - of those whose mean exceeds the least by no more than the standard error of the difference, the widest is taken:
-      the minimum is flat, and narrow bandwidths win by overfitting. This is the one-standard-error rule of Breiman et
-      al., "Classification and Regression Trees", 1984; the standard error is that over the splits.
+    - it is smoothed over neighbouring bandwidths, whose sets differ by little but noise. Bounds on volumes are smooth
+      (`is_smooth`).
 
     Only bandwidths that meet the condition on ν compete: one so narrow that it fails can pass for small because the
     mean of its offsets, which then differ by orders of magnitude between splits, holds less than the mass.
 
     A set that no point of the box hits is small (`unmeasured_are_small`). Such sets cannot be ranked: the middle one
     is taken, and the caller warns. A set that no point of importance sampling hits is one that the sampler did not
-    find: it does not compete.
+    find: it does not compete. Standard errors of the differences to the least are those over splits.
     """
     eligible = eligible_bandwidths([curve.training_mass for curve in curves], curves[0].masses)
     ascending = sorted(eligible, key=lambda i: curves[i].sigma)
@@ -137,17 +172,13 @@ def widest_of_smallest(
     compared = [i for i in ascending if i not in unmeasured]
     by_split = np.array([curve.split_log_volumes for curve in curves])
     sigmas = np.array([curves[i].sigma for i in compared])
-    smooth = _smoothed(sigmas, np.column_stack([values[compared], by_split[compared]]))
-    values[compared], by_split[compared] = smooth[:, 0], smooth[:, 1:]
+    if not is_smooth:
+        smooth = _smoothed(sigmas, np.column_stack([values[compared], by_split[compared]]))
+        values[compared], by_split[compared] = smooth[:, 0], smooth[:, 1:]
     least = min(reversed(compared), key=lambda i: values[i])  # of equal ones the widest
     errors = np.zeros(len(curves))
     errors[compared] = _standard_errors(by_split[compared] - by_split[least], n_independent_splits)
-    best = least
-    for wider in compared[compared.index(least) + 1 :]:
-        if values[wider] - values[least] > errors[wider]:
-            break
-        best = wider
-    return Choice(best, values, errors)
+    return Choice(least, values, errors)
 
 
 def _standard_errors(differences: Array, n_independent_splits: float) -> Array:

@@ -59,7 +59,8 @@ class MassVolumeCurve(ArrayValue):
 class BandwidthCurve(MassVolumeCurve):
     """The mass-volume curve of one bandwidth.
 
-    Offsets and volumes are computed in float32, which is enough to compare bandwidths.
+    Offsets, of logarithms of scores, and volumes are computed in float32, which is enough to compare bandwidths. Where
+    volumes cannot be measured they are upper bounds, without standard errors and without sample points.
 
     Attributes
     ----------
@@ -137,6 +138,30 @@ def bandwidth_curve(
         training_mass=training_mass,
         split_log_volumes=mean_over(masses, log_volumes_at(sample, scores, split_offsets)),
         **curve_fields(masses, offsets, volumes),
+    )
+
+
+def bound_curve(
+    sigma: float, training_mass: float, masses: Array, offsets: Array, split_offsets: Array, log_square_integral: float
+) -> BandwidthCurve:
+    """The same by bounds on the volumes, the integral of the square over the square of the offset: without points."""
+    log_volumes, nothing = log_square_integral - 2.0 * offsets, np.zeros(len(masses))
+    with np.errstate(over="ignore"):
+        volumes = np.exp(log_volumes)
+    return BandwidthCurve(
+        sigma=sigma,
+        training_mass=training_mass,
+        split_log_volumes=mean_over(masses, log_square_integral - 2.0 * split_offsets),
+        masses=masses,
+        offsets=offsets,
+        volumes=volumes,
+        log_volumes=log_volumes,
+        standard_errors=nothing,
+        hits=np.zeros(len(masses), np.intp),
+        effective_sample_sizes=nothing,
+        area=float(trapezoid_weights(masses) @ volumes),
+        area_error=0.0,
+        mean_log_volume=float(mean_over(masses, log_volumes)),
     )
 
 

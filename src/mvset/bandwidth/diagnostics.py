@@ -5,6 +5,8 @@ import numpy as np
 from mvset.bandwidth.choice import SAME_VOLUME, Selection, meets_nu_condition
 from mvset.bandwidth.curves import BandwidthCurve
 from mvset.exceptions import BandwidthEdgeWarning, BandwidthWarning, MvsetWarning, VolumeWarning, warn
+from mvset.svm.expansion import NO_KERNEL
+from mvset.volume.measure import VolumeEstimate
 from mvset.volume.sampler import SUFFICIENT, UNRELIABLE
 from mvset.wording import Message
 
@@ -24,13 +26,20 @@ def warn_about_bandwidth(curve: BandwidthCurve, selection: Selection) -> None:
             return
 
 
+def warn_if_unmeasured(volume: VolumeEstimate, selection: Selection, n_columns: int) -> None:
+    """Warn if a bound took the place of volumes, and the volumes of the sets cannot be measured."""
+    if selection.volume_method == "bound" and volume.effective_sample_size < SUFFICIENT:
+        chosen = "" if selection.criterion == "given" else "; the bandwidth was chosen by a bound"
+        warn(f"With {n_columns} columns volumes cannot be measured{chosen}. Alarms are unaffected.", VolumeWarning)
+
+
 def _nu(curve: BandwidthCurve, selection: Selection) -> float:
     return float(selection.nus[selection.sigmas == curve.sigma][0])
 
 
 def _all_inside(curve: BandwidthCurve, selection: Selection) -> str:
     fills_the_box = selection.volume_method == "box" and curve.hits[0] == selection.n_points
-    if curve.offsets[0] > 0 and not fills_the_box:
+    if (curve.offsets[0] > NO_KERNEL or selection.volume_method == "bound") and not fills_the_box:
         return ""
     return (
         f"The bandwidth {curve.sigma:.4g} cannot describe these rows: every point of the box around them lies in the "
@@ -60,21 +69,18 @@ def _nu_too_small(nu: float, curve: BandwidthCurve) -> str:
 
 
 def _too_few_points(curve: BandwidthCurve, selection: Selection) -> str:
+    if selection.criterion == "middle":
+        guess = "The bandwidth, {bandwidth:.4g}, is a guess. {reason}"
+        return Message(guess, "Raise {n_volume_points}.", bandwidth=curve.sigma, reason=selection.reason)
     # The largest set is the one best measured, unless it reaches for rows far out.
     middle = len(curve.masses) // 2
     best = middle + int(curve.effective_sample_sizes[middle:].argmax())
     size = float(curve.effective_sample_sizes[best])
-    advice = "Raise {n_volume_points}."
-    if selection.criterion == "middle":
-        guess = "The bandwidth, {bandwidth:.4g}, is a guess. {reason}"
-        return Message(guess, advice, bandwidth=curve.sigma, reason=selection.reason)
-    if size >= SUFFICIENT:
+    if size >= SUFFICIENT or selection.volume_method == "bound":
         return ""
     return Message(
         UNRELIABLE,
-        *(["{reason}"] if selection.criterion == "feature subsets" else []),
-        advice,
-        reason=selection.reason,
+        "Raise {n_volume_points}.",
         size=size,
         n_points=selection.n_points,
         method=selection.volume_method,
@@ -83,10 +89,7 @@ def _too_few_points(curve: BandwidthCurve, selection: Selection) -> str:
 
 
 def _least_on_edge(curve: BandwidthCurve, selection: Selection) -> str:
-    """Whether the last bandwidth is better than the one beside it, by more than the standard error.
-
-    It may be chosen for being the widest of many that are as good: then none beyond is better.
-    """
+    """Say so if the last bandwidth is the best, by more than the standard error of its difference to the next."""
     sigmas, narrowest = selection.sigmas, curve.sigma == selection.sigmas[0]
     if len(sigmas) < 3 or curve.sigma not in (sigmas[0], sigmas[-1]):
         return ""

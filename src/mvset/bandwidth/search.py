@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from mvset.bandwidth.bound import log_square_integral
 from mvset.bandwidth.candidates import Candidate, SearchTask, is_small, scored, split_offsets
 from mvset.bandwidth.choice import (
     SAME_VOLUME,
@@ -12,31 +13,34 @@ from mvset.bandwidth.choice import (
     Selection,
     eligible_bandwidths,
     meets_nu_condition,
-    parameter_penalty,
-    widest_of_smallest,
+    smallest,
 )
-from mvset.bandwidth.curves import BandwidthCurve, bandwidth_curve
-from mvset.bandwidth.grid import extend_grid, narrower_bandwidths
+from mvset.bandwidth.curves import BandwidthCurve, bandwidth_curve, bound_curve
+from mvset.bandwidth.grid import COARSE, RATIO, extend_grid, narrower_bandwidths
 from mvset.calibration.offsets import offset_at, offsets_by_rank
-from mvset.calibration.split_models import SplitModels, pooled_scores
+from mvset.calibration.split_models import SplitModels, pooled_logs
 from mvset.calibration.splits import Split
+from mvset.calibration.views import unscaled
 from mvset.progress import report_progress
 from mvset.svm.dual import Dual, Solver, SolveReport, solve_duals, solve_in_scalings
-from mvset.svm.expansion import Precision
+from mvset.svm.expansion import NO_KERNEL, Precision, rough_logs
 from mvset.svm.gram import GaussianGram, gaussian_gram
 from mvset.svm.scaling import Scaling, ScalingName
-from mvset.svm.score import Score
 from mvset.values import Array
-from mvset.volume.measure import VolumeSample, thinned
+from mvset.volume.measure import VolumeSample
 from mvset.volume.sampler import SUFFICIENT, VolumeSampler
 
 _PILOT_SHARE = 0.1  # share of the points in a first sample, which tells for which set to draw all of them
-SUBSET_SIZE = 5  # columns: the largest number at which the volumes of sets of any shape are measured well
+_COMPARABLE = 50  # effective sample size: in few columns volumes known to 15 % rank bandwidths better than bounds do
+MEASURED_COLUMNS = 10  # up to here measured volumes choose better than a bound (docs/method.md)
+_LONGER_SIDES = 0.02  # logarithm: in simulations wider sets find as much or more, and sets of normal rows more
+_NU_ROWS = 200  # volumes of fewer rows do not tell whether a narrower bandwidth is better, or only seems so
+_BOUNDED_SPLITS = 5  # whose bounds are compared: a round over all rows, without the noise of sample points
 _WIDE = 1.1  # in units of the global scale of the rows: a little beyond the first grid
 # Candidates are solved to this multiple of the tolerance, which moves their volumes by about a thousandth. Most steps
 # of the solver are at narrow bandwidths, and most of them near the end. The one chosen is solved on to the end.
 RANKING_TOLERANCE = 30.0
-# Scores of held-out rows are summed in float64, those of sample points in float32. Where the kernel is nearly constant
+# Scores of held-out rows are summed in float64, scores of sample points in float32. Where the kernel is nearly constant
 # all are equal up to this, relative: rounding must not put every point outside.
 FLOAT32_ROUNDING = 1e-6
 
@@ -48,10 +52,10 @@ class BandwidthSearch:
     ----------
     candidates : list of Candidate
         All bandwidths solved, narrowest first.
-    sample : VolumeSample
+    sample : VolumeSample or None
         The common sample.
-    scores : dict
-        Scores of its points, by bandwidth.
+    is_bounded : bool
+        Whether a bound on the volumes decides, because there are many columns or the sample is too small.
     curves : list of BandwidthCurve
         The mass-volume curve of each candidate.
     choice : Choice
@@ -66,21 +70,26 @@ class BandwidthSearch:
         scaling: ScalingName | None = None,
         larger_nus: Sequence[float] = (),
         rows_per_parameter: float = np.inf,
+        shrinkage: float = 0.0,
+        sample: VolumeSample | None = None,
     ) -> None:
         self.task = task
         self.X, self.layout, self.masses, self.run = task.X, task.layout, task.masses, task.run
-        self.splits = [scored(split, len(self.X)) for split in task.splits]
-        self.larger_nus = larger_nus
         self.rows_per_parameter = rows_per_parameter  # with so many, one scaling serves all splits
-        self.scaling = scaling
-        deviations = self.X.std(axis=0)
-        self.scalings = [] if scaling is None else [Scaling.fitted(scaling, self.X, deviations, self.layout)]
+        self.scaling, self.shrinkage = scaling, shrinkage
+        self.scalings = [] if scaling is None else [self._scaling(self.X)]
         self.mapped = self.scalings[0](self.X) if self.scalings else self.X
         self.sampler = VolumeSampler("auto", self.X, task.n_points, task.rng, layout=self.layout)
+        self._varying = np.flatnonzero(np.ptp(self.X[:, : self.layout.n_numeric], axis=0))
+        self.is_bounded = len(self._varying) > MEASURED_COLUMNS
+        self.larger_nus = larger_nus
+        self.ratio = COARSE if self.is_bounded else RATIO
+        n_splits = _BOUNDED_SPLITS if self.is_bounded else len(task.splits)
+        self.splits = [scored(split, len(self.X)) for split in task.splits[:n_splits]]
         self.candidates: list[Candidate] = []
         self._gram: GaussianGram | None = None  # whose memory the next bandwidth takes over
-        self.sample: VolumeSample  # as soon as there are candidates to draw it for
-        self.scores: dict[float, Array] = {}
+        self.sample = sample  # as soon as there are candidates to draw it for
+        self._scores: dict[float, Array] = {}
         self.curves: list[BandwidthCurve] = []
         self.choice: Choice
         self.criterion = self.reason = ""
@@ -92,13 +101,12 @@ class BandwidthSearch:
         return self.candidates[self.choice.best]
 
     @property
-    def penalised_log_volume(self) -> float:
-        """Mean log volume of the best sets, with the penalty for the parameters of the scaling."""
-        n_rows = float(np.mean([len(split.train) for split in self.splits]))
-        return self.curves[self.choice.best].mean_log_volume + parameter_penalty(self._n_parameters, n_rows)
+    def best_curve(self) -> BandwidthCurve:
+        """Its curve."""
+        return self.curves[self.choice.best]
 
     @property
-    def _n_parameters(self) -> int:
+    def n_parameters(self) -> int:
         """Number of parameters of the scaling: the codes of a category column share one."""
         blocks = len(self.layout.sizes) - self.layout.n_codes
         return sum(scaling.n_parameters + blocks for scaling in self.scalings)
@@ -109,8 +117,8 @@ class BandwidthSearch:
         return Selection(
             self.criterion,
             self.reason,
-            self.sample.method,
-            len(self.sample.points),
+            "bound" if self.is_bounded or self.sample is None else self.sample.method,
+            0 if self.is_bounded or self.sample is None else len(self.sample.points),
             self.effective_sample_size,
             np.array([candidate.sigma for candidate in self.candidates]),
             self.choice.values,
@@ -118,6 +126,10 @@ class BandwidthSearch:
             np.array([self._meets_nu(candidate) for candidate in self.candidates], dtype=bool),
             np.array([candidate.nu for candidate in self.candidates]),
         )
+
+    def _scaling(self, rows: Array) -> Scaling:
+        assert self.scaling is not None
+        return Scaling.fitted(self.scaling, rows, self.X.std(axis=0), self.layout, self.shrinkage)
 
     def search(self, sigmas: Array, *, extensible: bool) -> None:
         """Find the best of the candidates.
@@ -128,28 +140,51 @@ class BandwidthSearch:
         rounds, nu, self.extensible = 0, self.task.solver.nu, extensible
         while len(sigmas):
             self.solve(sigmas, nu, stop_at_failure=extensible)
-            if rounds == 0 or not self.sample_is_too_small:
-                self.measure()
-            if not extensible or (self.criterion == "middle" and not self.sample_is_too_small):
+            self.measure()
+            if not extensible or self.criterion == "middle":
                 break
             sigmas = self._next_bandwidths(rounds)
             larger = [each for each in self.larger_nus if each > nu]
-            if not len(sigmas) and larger and self._is_stopped_by_nu:
-                nu, sigmas = larger[0], self._leave_out_failures()
             rounds += 1
-        if self.sample_is_too_small:
-            self.sample = thinned(self.sample, self.sampler.n_points)  # more points do not make volumes reliable
-            self.scores = {}
-            self._choose()
+            if not len(sigmas) and larger and self._needs_larger_nu:
+                rounds, nu, sigmas = 0, larger[0], self._leave_out_failures()
+        if extensible and self.is_bounded:
+            self._refine()
 
     def _next_bandwidths(self, rounds: int) -> Array:
         """Candidates beyond the edge on which the best one is; none if it is inside, or nothing can be gained."""
-        grid, too_small = [candidate.sigma for candidate in self.candidates], self.sample_is_too_small
-        # Where volumes do not tell, the grid goes on to the condition on ν.
-        sigmas = extend_grid(grid, 0 if too_small else self.choice.best, rounds)
-        if self._gains_nothing_by_width(sigmas) or (too_small and not self._meets_nu(self.candidates[0])):
-            return np.empty(0)
-        return sigmas
+        known = [candidate.sigma for candidate in self.candidates]
+        sigmas = extend_grid(known, self.choice.best, rounds, self.ratio)
+        return np.empty(0) if self._gains_nothing_by_width(sigmas) else sigmas
+
+    def _refine(self) -> None:
+        """Take the widest bandwidth whose bound allows sides that are hardly longer than the least bound does.
+
+        It comes from the parabola through the best candidate and its neighbours: bounds have no sampling error, and are
+        so sharply curved in many columns that the grid would move the bandwidth. Its ν is the least that will do.
+        """
+        best, sigmas = self.choice.best, np.log([candidate.sigma for candidate in self.candidates])
+        if not 0 < best < len(sigmas) - 1:
+            return
+        values = [curve.mean_log_volume for curve in self.curves[best - 1 : best + 2]]
+        curvature, slope, _ = np.polyfit(sigmas[best - 1 : best + 2] - sigmas[best], values, 2)
+        n_columns = len(self._varying) + len(self.layout.sizes)
+        if curvature <= 0.0:
+            return  # this and the next are possible if the narrower neighbour fails the condition on ν
+        wider = np.sqrt(_LONGER_SIDES * n_columns / curvature) - 0.5 * slope / curvature
+        if sigmas[best] + wider <= sigmas[best - 1]:
+            return
+        sigma = float(np.exp(min(sigmas[best] + wider, sigmas[best + 1])))
+        before = list(self.candidates)
+        for nu in [self.task.solver.nu, *self.larger_nus]:
+            self.candidates = [each for each in before if each.sigma != sigma]
+            self.solve(np.array([sigma]), nu)
+            chosen = [each.sigma for each in self.candidates].index(sigma)
+            if self._meets_nu(self.candidates[chosen]):
+                self.measure()
+                self.choice = replace(self.choice, best=chosen)
+                return
+        self.candidates = before
 
     def solve(self, sigmas: Array, nu: float, *, stop_at_failure: bool = False) -> None:
         """Solve every split at each bandwidth, from wide to narrow: each solution starts from the one before."""
@@ -158,8 +193,8 @@ class BandwidthSearch:
         for sigma in report_progress(np.sort(sigmas)[::-1].tolist()):
             duals = self._duals(self.splits, sigma, solver, duals)
             self.candidates.append(self._candidate(SplitModels(self.X, duals, sigma, self.scalings, "single"), solver))
-            if stop_at_failure and self._last_fails():
-                break  # narrower ones fail the condition on ν all the more
+            if stop_at_failure and (self._last_fails() or self._bound_rises()):
+                break  # narrower ones fail the condition on ν all the more, and have a larger bound
         self.candidates.sort(key=lambda candidate: candidate.sigma)
 
     def _duals(
@@ -174,67 +209,78 @@ class BandwidthSearch:
         return solve_in_scalings(self.mapped, trains, none, sigma, solver, starts or none, self.run, held_out)
 
     def _candidate(self, models: SplitModels, solver: Solver) -> Candidate:
-        scores, score = models.held_out_scores(self.splits), models.score()
-        by_split = split_offsets(scores, self.masses)
-        offsets = (1.0 - FLOAT32_ROUNDING) * self._offsets(score, scores, by_split)
-        duals = [dual.compact() for dual in models.duals]
-        return Candidate(solver, score, offsets, by_split, duals, SolveReport.of(models.duals))
+        score = unscaled([models], self.splits).score()
+        duals, report = [dual.compact() for dual in models.duals], SolveReport.of(models.duals)
+        if self.is_bounded:
+            logs = models.held_out_logs(self.splits, self.run)
+        else:
+            logs = [rough_logs(each) for each in models.held_out_scores(self.splits)]
+        by_split = split_offsets(logs, self.masses)
+        ((scaling, function),) = score.parts[0]
+        integral = log_square_integral(function, scaling, self.layout, self._varying, self.run)
+        found = Candidate(solver, score, by_split[0], by_split, duals, report, integral)
+        return replace(found, offsets=self._offsets(found, logs) - FLOAT32_ROUNDING)
 
     def _tolerance(self, n_sigmas: int) -> float:
         """The tolerance of candidates that are only compared, or the full one of a single bandwidth."""
         only_one = n_sigmas == 1 and not self.extensible and not self.candidates
         return self.task.solver.tol if only_one else RANKING_TOLERANCE * self.task.solver.tol
 
-    def _offsets(self, score: Score, scores: Sequence[Array], by_split: Array) -> Array:
+    def _offsets(self, candidate: Candidate, logs: Sequence[Array]) -> Array:
         """Offsets of the aggregated set.
 
-        With few rows they are not those of the pooled scores, which calibrate the set in the end: the bandwidth whose
-        pooled scores are high by chance would be chosen, and its set hold too little. Where splits train on small
-        samples there are many rows, and the function of a single split is rougher than the mean of all.
+        With few rows they do not come from the pooled scores, which calibrate the set in the end: the bandwidth whose
+        pooled scores are high by chance would be chosen, and its set would contain too little. Where splits train on
+        small samples there are many rows, and the function of a single split is rougher than the mean of all.
         """
         if self.training_samples_are_small:
-            pooled = pooled_scores(self.X, self.splits, scores, score)[1]
+            pooled = pooled_logs(self.X, self.splits, logs, candidate.logs)[1]
             return offset_at(offsets_by_rank(pooled)[0], self.masses)
-        return np.asarray(np.median(by_split, axis=0))
+        return np.asarray(np.median(candidate.split_offsets, axis=0))
 
-    def solved(self, splits: Sequence[Split]) -> SplitModels:
-        """The models of all splits at the bandwidth chosen, solved to the full tolerance, each in its own scaling."""
+    def solved(self, splits: Sequence[Split], anew: bool = False) -> SplitModels:
+        """The models of all splits at the bandwidth chosen, solved to the full tolerance, each in its own scaling.
+
+        The first splits took part in the search, and start from its solutions, unless all are to be solved `anew`.
+        """
         scalings = self._split_scalings(splits)
         precision: Precision = "mixed" if self.training_samples_are_small else "double"
-        duals = self._solve_splits(splits, scalings)
-        return SplitModels(self.X, duals, self.best.sigma, scalings, precision)
+        duals = self._solve_splits(splits, scalings, [] if anew else self.best.duals)
+        return SplitModels(self.X, duals, self.best.sigma, scalings, precision, self.best.log_square_integral)
 
     def _split_scalings(self, splits: Sequence[Split]) -> list[Scaling]:
         """The scaling of each split, fitted to its training rows; none without a scaling.
 
         With many rows for each of its parameters, one scaling of all rows serves every split: scores cost less by far.
         """
-        if self.scaling is None or len(self.X) >= self.rows_per_parameter * self._n_parameters:
+        if self.scaling is None or len(self.X) >= self.rows_per_parameter * self.n_parameters:
             return self.scalings
-        deviations = self.X.std(axis=0)
-        return [Scaling.fitted(self.scaling, self.X[split.train], deviations, self.layout) for split in splits]
+        return list(self.run(self._scaling, [self.X[split.train] for split in splits]))
 
-    def _solve_splits(self, splits: Sequence[Split], scalings: Sequence[Scaling]) -> list[Dual]:
-        """The duals of these splits; the first splits took part in the search, and start from its solutions."""
+    def _solve_splits(self, splits: Sequence[Split], scalings: Sequence[Scaling], known: list[Dual]) -> list[Dual]:
+        """The duals of these splits, of which the first start from those known in the common scaling."""
         sigma, solver = self.best.sigma, replace(self.task.solver, nu=self.best.nu)
-        starts: list[Dual | None] = [*self.best.duals, *[None] * (len(splits) - len(self.best.duals))]
+        starts: list[Dual | None] = [*known, *[None] * (len(splits) - len(known))]
         if scalings and scalings is not self.scalings:
             trains, held_out = zip(*((each.train, scored(each, len(self.X)).held_out) for each in splits), strict=True)
             duals = solve_in_scalings(self.X, trains, scalings, sigma, solver, starts, self.run, held_out)
-        elif solver == self.best.solver and len(splits) == len(self.best.duals):
-            return self.best.duals
+        elif solver == self.best.solver and len(splits) == len(known):
+            return known
         else:
             duals = self._duals(splits, sigma, solver, starts)
         return [dual.compact() for dual in duals]
 
     def measure(self) -> None:
-        """Measure the sets of all candidates on common points, and choose.
+        """Measure the sets of all candidates, and choose: on common points, or by a bound if these are too few.
 
         The points are drawn for the largest set of the candidate that a smaller pilot sample prefers. They serve
-        candidates that are added later as long as their effective sample size is sufficient.
+        candidates that are added later, and other scalings, as long as their effective sample size is sufficient.
         """
+        if self.is_bounded:
+            self._choose()
+            return
         drawn_for, pilot = None, False
-        if not self.curves:
+        if self.sample is None:
             eligible = eligible_bandwidths([c.report.training_mass for c in self.candidates], self.masses)
             drawn_for = self.candidates[eligible[len(eligible) // 2]]
             pilot = self.sampler.adaptive and len(self.candidates) > 1
@@ -243,52 +289,52 @@ class BandwidthSearch:
         if pilot or (self.effective_sample_size < SUFFICIENT and self.best is not drawn_for):
             self._draw(self.best)
             self._choose()
+        if self._can_be_bounded and self.effective_sample_size < _COMPARABLE:
+            self.is_bounded = True
+            self._choose()
 
     def _draw(self, candidate: Candidate, share: float = 1.0) -> None:
-        self.sample = self.sampler.draw(candidate.largest_set(self.run), share, give_up=self._can_fall_back)
-        self.scores = {}
+        self.sample = self.sampler.draw(candidate.largest_set(self.run), share)
+        self._scores = {}
 
     def _choose(self) -> None:
-        """Compute the curves of all candidates on the sample, and apply the rule."""
+        """Compute the curves of all candidates, and apply the rule."""
         for candidate in self.candidates:
-            if candidate.sigma not in self.scores:
-                self.scores[candidate.sigma] = candidate.score(self.sample.points, self.run)
+            if not self.is_bounded and self.sample is not None and candidate.sigma not in self._scores:
+                self._scores[candidate.sigma] = candidate.logs(self.sample.points, self.run)
         self.curves = list(self.run(self._curve, self.candidates))
-        self.choice = widest_of_smallest(self.curves, self.n_independent_splits, self.sample.method == "box")
-        self.criterion = "log volume"
+        self.choice = smallest(
+            self.curves, self.n_independent_splits, self._unmeasured_are_small, is_smooth=self.is_bounded
+        )
+        self.criterion = "bound" if self.is_bounded else "log volume"
         if len(self.candidates) == 1:
             self.criterion = "given"
-        elif np.isneginf(self.curves[self.choice.best].mean_log_volume):
+        elif np.isneginf(self.best_curve.mean_log_volume):
             self.criterion = "middle"
         size = self.effective_sample_size
         self.reason = _REASONS[self.criterion].format(size=size, n_candidates=len(self.candidates))
 
     def _curve(self, candidate: Candidate) -> BandwidthCurve:
-        """The mass-volume curve of a candidate on the sample."""
-        return bandwidth_curve(
-            candidate.sigma,
-            candidate.report.training_mass,
-            self.masses,
-            candidate.offsets,
-            candidate.split_offsets,
-            self.sample,
-            self.scores[candidate.sigma],
-        )
+        """The mass-volume curve of a candidate."""
+        by_mass = candidate.report.training_mass, self.masses, candidate.offsets, candidate.split_offsets
+        if self.is_bounded or self.sample is None:
+            return bound_curve(candidate.sigma, *by_mass, candidate.log_square_integral)
+        return bandwidth_curve(candidate.sigma, *by_mass, self.sample, self._scores[candidate.sigma])
 
     @property
-    def sample_is_too_small(self) -> bool:
-        """Whether the largest sample allowed does not suffice to choose, and there are columns to leave out."""
-        return self._can_fall_back and self.effective_sample_size < SUFFICIENT
+    def _unmeasured_are_small(self) -> bool:
+        return self.sample is not None and self.sample.method == "box"
 
     @property
-    def _can_fall_back(self) -> bool:
-        return (self.extensible or len(self.candidates) > 1) and self.layout.n_columns > SUBSET_SIZE
+    def _can_be_bounded(self) -> bool:
+        """Whether a bound decides if no sample of points measures volumes: not in the few columns of the box."""
+        return (self.extensible or len(self.candidates) > 1) and self.sampler.adaptive
 
     @property
     def effective_sample_size(self) -> float:
         """Of the points in the best set of the largest mass."""
-        curve = self.curves[self.choice.best]
-        bounded = np.flatnonzero(curve.offsets > 0.0)  # sets that are not all of space
+        curve = self.best_curve
+        bounded = np.flatnonzero(curve.offsets > NO_KERNEL)  # sets that are not all of space
         return float(curve.effective_sample_sizes[bounded[-1] if len(bounded) else -1])
 
     @property
@@ -305,10 +351,13 @@ class BandwidthSearch:
         return meets_nu_condition(candidate.report.training_mass, self.masses)
 
     @property
-    def _is_stopped_by_nu(self) -> bool:
-        """Whether the best bandwidth is the narrowest that meets the condition on ν, or volumes do not tell."""
+    def _needs_larger_nu(self) -> bool:
+        """Whether no bandwidth meets the condition on ν, or the narrowest that does is the best one."""
         met = [self._meets_nu(candidate) for candidate in self.candidates]
-        return not met[0] and any(met) and (self.sample_is_too_small or self.choice.best == met.index(True))
+        if not any(met):
+            return True
+        enough = self.is_bounded or len(self.X) >= _NU_ROWS
+        return enough and not met[0] and self.choice.best == met.index(True)
 
     def _gains_nothing_by_width(self, sigmas: Array) -> bool:
         """Whether the grid grows beyond the global scale of the rows although the last step made no set smaller."""
@@ -318,10 +367,23 @@ class BandwidthSearch:
 
     def _leave_out_failures(self) -> Array:
         """Leave out the bandwidths that fail the condition on ν; these and narrower ones, to be tried with another."""
+        widest = self.candidates[-1]
         self.candidates = [candidate for candidate in self.candidates if self._meets_nu(candidate)]
         left = {candidate.sigma for candidate in self.candidates}
-        self.scores = {sigma: scores for sigma, scores in self.scores.items() if sigma in left}
-        return narrower_bandwidths(self.candidates[0].sigma)
+        self._scores = {sigma: scores for sigma, scores in self._scores.items() if sigma in left}
+        if not self.candidates:
+            return np.append(widest.sigma, narrower_bandwidths(widest.sigma, self.ratio))
+        return narrower_bandwidths(self.candidates[0].sigma, self.ratio)
+
+    def _bound_rises(self) -> bool:
+        """Whether the bound of the last candidate is larger than the bound of the next wider one."""
+        last = self.candidates[-1]
+        wider = [each for each in self.candidates if each.sigma > last.sigma]
+        if not self.is_bounded or not wider:
+            return False
+        pair = last, min(wider, key=lambda each: each.sigma)
+        bound, before = (float(np.mean(self._curve(each).log_volumes)) for each in pair)
+        return bound > before
 
     def _last_fails(self) -> bool:
         """Whether the last candidate fails the condition on ν where an earlier one met it."""
@@ -331,7 +393,7 @@ class BandwidthSearch:
 
 _REASONS = {
     "given": "One bandwidth was given.",
-    "log volume": "Of {n_candidates} bandwidths, the widest whose sets are as small as the smallest, up to the "
-    "standard error; effective sample size {size:.0f}.",
+    "log volume": "Of {n_candidates} bandwidths, the one with the smallest sets; effective sample size {size:.0f}.",
+    "bound": "Of {n_candidates} bandwidths, the one with the smallest bound on the volume of its sets.",
     "middle": "The middle of the bandwidths into whose sets no sample point fell.",
 }

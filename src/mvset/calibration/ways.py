@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from mvset.calibration.calibration import COMPARABLE_FROM, Calibration
 from mvset.calibration.dependence import group_effects, split_effects
 from mvset.calibration.guarantees import Guarantee
-from mvset.calibration.split_models import SplitModels, pooled_scores
 from mvset.calibration.splits import Split
 from mvset.calibration.streamed_scores import reserved_scores, streamed_scores
+from mvset.calibration.views import HeldOut, Views
 from mvset.parallel import Map
 from mvset.progress import ProgressLine
 from mvset.rows.survey import Survey
@@ -35,7 +35,7 @@ class Calibrated:
 class CalibratingRows(Protocol):
     """Rows that train nothing, or not the model that scores them."""
 
-    def calibrated(self, models: SplitModels, score: Score, run: Map, line: ProgressLine) -> Calibrated:
+    def calibrated(self, views: Views, score: Score, run: Map, line: ProgressLine) -> Calibrated:
         """Calibrate the score with these rows."""
 
 
@@ -49,25 +49,19 @@ class HeldOutRows:
     groups: NDArray[Any] | None = None
     ordered: bool | None = None
 
-    def calibrated(self, models: SplitModels, score: Score, run: Map, line: ProgressLine) -> Calibrated:
+    def calibrated(self, views: Views, score: Score, run: Map, line: ProgressLine) -> Calibrated:
         """Pool the scores of all splits."""
-        split_scores = models.held_out_scores(self.splits, run, self.table)
-        return cross_calibrated(self, split_scores, score.of_encoded)
+        return self.cross_calibrated(views.held_out(score, run, self.splits, self.table))
 
-
-def cross_calibrated(
-    held_out: HeldOutRows, split_scores: Sequence[Array], score: Any, comparable_from: float = COMPARABLE_FROM
-) -> Calibrated:
-    """Calibrate any averaged score with the scores of the rows that each split holds out."""
-    rows, scores = pooled_scores(held_out.table, held_out.splits, split_scores, score)
-    found = Calibration.from_scores(scores, Guarantee("cross"), comparable_from)
-    positions = [np.searchsorted(rows, split.held_out) for split in held_out.splits]
-    effects = split_effects(positions, split_scores, found.offsets)
-    if held_out.groups is not None:
-        effects = effects * group_effects(scores, held_out.groups[rows], found.offsets)
-    return Calibrated(
-        found.dependent(scores, ordered=held_out.ordered, effects=effects), scores, held_out.numbers[rows]
-    )
+    def cross_calibrated(self, found: HeldOut, comparable_from: float = COMPARABLE_FROM) -> Calibrated:
+        """Calibrate any averaged score with the scores of the rows that each split holds out."""
+        scores, calibration = found.scores, Calibration.from_scores(found.scores, Guarantee("cross"), comparable_from)
+        positions = [np.searchsorted(found.rows, split.held_out) for split in self.splits]
+        effects = split_effects(positions, found.split_scores, calibration.offsets)
+        if self.groups is not None:
+            effects = effects * group_effects(scores, self.groups[found.rows], calibration.offsets)
+        calibration = calibration.dependent(scores, ordered=self.ordered, effects=effects)
+        return Calibrated(calibration, scores, self.numbers[found.rows])
 
 
 @dataclass(frozen=True)
@@ -80,7 +74,7 @@ class ReservedRows:
     groups: NDArray[Any] | None = None
     ordered: bool | None = None
 
-    def calibrated(self, models: SplitModels, score: Score, run: Map, line: ProgressLine) -> Calibrated:
+    def calibrated(self, views: Views, score: Score, run: Map, line: ProgressLine) -> Calibrated:
         """Score the reserved rows with the mean of all models."""
         scores = reserved_scores(score.on_encoded, self.table, self.numbers, run, line)
         found, effects = Calibration.from_scores(scores, self.guarantee), None
@@ -96,7 +90,7 @@ class StreamedRows:
     surveyed: Survey
     guarantee: Guarantee
 
-    def calibrated(self, models: SplitModels, score: Score, run: Map, line: ProgressLine) -> Calibrated:
+    def calibrated(self, views: Views, score: Score, run: Map, line: ProgressLine) -> Calibrated:
         """Score the rows where they are: here, on their device, or by the workers of a cluster."""
         scores = streamed_scores(score, self.surveyed, run, line)
         found = Calibration.from_scores(scores, self.guarantee)

@@ -19,7 +19,7 @@ from mvset.calibration.calibration import Calibration
 from mvset.calibration.constant_columns import ConstantColumns
 from mvset.calibration.fitted_sets import FittedSets, HostAnswers
 from mvset.devices.places import Place
-from mvset.devices.scores import ArrayExpansion, blocks, doubtful_edges
+from mvset.devices.scores import DOUBLE_ERROR, ArrayExpansion, blocks, doubtful_edges
 from mvset.parallel import Map
 from mvset.svm.score import Score
 from mvset.values import Array, Flags
@@ -151,7 +151,7 @@ class ScoredChunks:
 
 
 def settled(sets: FittedSets, rows: Array, scores: Array, error: float, mass: float, strata: Any = None) -> Array:
-    """Scores of rows in host memory, from those that a device computed with some relative error.
+    """Scores of rows in host memory, from those that a device computed with some error.
 
     They are below every offset where a column differs that never changed before, and those of the CPU where rounding
     may decide on which side of an offset.
@@ -177,7 +177,7 @@ def _tied(xp: Any, scores: Any, repeated: Any, error: float) -> Any:
     below = xp.searchsorted(repeated[1:-1], scores)
     low, high = xp.take(repeated, below, axis=0), xp.take(repeated, below + 1, axis=0)
     nearest = xp.where(scores - low <= high - scores, low, high)
-    return xp.where(xp.abs(scores - nearest) <= error * xp.abs(nearest), nearest, scores)
+    return xp.where(xp.abs(scores - nearest) <= error + DOUBLE_ERROR * xp.abs(nearest), nearest, scores)
 
 
 def _doubtful(sets: FittedSets, scores: Array, error: float, masses: Sequence[float], strata: Any) -> Flags:

@@ -10,7 +10,8 @@ where rows and centres lie within a few bandwidths of their common origin. There
 :math:`e^{-|x|^2} \sum_j (c_j e^{-|x_j|^2}) e^{2 x \cdot x_j}` has the digits: nothing cancels.
 
 Rows are shifted and scaled in float64, whatever their type, as the compiled core does it: both then work on the same
-coordinates, and differ only by the rounding of sums and exponentials.
+coordinates, and differ only by the rounding of sums and exponentials. Scores are logarithms; where values are too small
+for that, sums are taken relative to the kernel of the nearest centre.
 """
 
 import importlib
@@ -25,14 +26,14 @@ import numpy as np
 
 from mvset.devices.places import Place
 from mvset.svm.compiled import scaled_columns
-from mvset.svm.expansion import SMALL, KernelExpansion, fits_single
+from mvset.svm.expansion import LEAST, LOWEST_LOG, SMALL, KernelExpansion, fits_single
 from mvset.svm.scaling import LARGEST, Scaling
-from mvset.svm.score import Score
+from mvset.svm.score import Score, View
 from mvset.values import Array
 
 _logger = logging.getLogger(__name__)
 
-# Relative differences between scores here and on the CPU, at most.
+# Relative differences between values of functions here and on the CPU, at most: differences of their logarithms.
 SINGLE_ERROR, DOUBLE_ERROR = 1e-5, 1e-12
 # Where all exponents are large, float32 has too few digits for them; unless the CPU has rounded coordinates alike.
 _SMALL = 1e-6
@@ -62,8 +63,20 @@ class _Part:
     product: tuple[Any, Any] | None  # of float32: twice the centres, and weights times exp(-|centre|²)
 
 
+@dataclass(frozen=True)
+class _View:
+    """The parts of a view of a score, and what is taken in float32."""
+
+    parts: list[_Part]
+    shift: float
+    slope: float
+    in_single: bool
+    is_rounded: bool  # whether the CPU or this evaluates some part in float32
+    least: float  # smaller values are computed again in float64
+
+
 class ArrayExpansion:
-    """A kernel expansion as a function of rows on a device.
+    """A score as a function of rows on a device.
 
     Parameters
     ----------
@@ -80,25 +93,16 @@ class ArrayExpansion:
     """
 
     def __init__(self, score: Score, place: Place, *, single: bool = False, n_rows: int = 0) -> None:
-        expansions = [each for _, each in score.parts]
         self.place = place
-        fits = [fits_single(each) for each in expansions]
-        if score.precision == "mixed":
-            self.in_single, self._least = all(fits), SMALL
-            # The CPU evaluates each part in float32 that fits it.
-            self._is_rounded = any(fits)
-        else:  # the CPU's coordinates are in float64, and those here are to differ by less
-            self.in_single = self._is_rounded = single and all(fits_single(each, 0.5) for each in expansions)
-            self._least = _SMALL
-        self.n_centres = sum(len(each.centres) for each in expansions)
+        self.n_centres = sum(len(each.centres) for parts in score.parts for _, each in parts)
         self._n_columns = int(score.centres.shape[1])
-        self._parts = [self._part(score, scaling, each) for scaling, each in score.parts]
+        self._views = [self._view(score, *each, single) for each in zip(score.views, score.parts, strict=True)]
         self._is_long = n_rows * self.n_centres >= _MANY_VALUES
 
     @property
     def error(self) -> float:
-        """Relative difference from the scores of the CPU, at most."""
-        return SINGLE_ERROR if self._is_rounded else DOUBLE_ERROR
+        """Difference from the scores of the CPU, at most; beside a relative difference of `DOUBLE_ERROR`."""
+        return max(view.slope * (SINGLE_ERROR if view.is_rounded else DOUBLE_ERROR) for view in self._views)
 
     @property
     def chunk_rows(self) -> int:
@@ -106,19 +110,42 @@ class ArrayExpansion:
         return max(16, _WORKING_BYTES // (32 * self._n_columns))
 
     def __call__(self, rows: Any) -> Any:
-        """Values at rows, as float64."""
-        rows = self.place.double(rows)
+        """Scores of rows, as float64."""
+        xp, rows = self.place.xp, self.place.double(rows)
         if self.place.is_cuda:
             _Compiler.n_values += rows.shape[0] * self.n_centres
-        if not self.in_single:
-            return self._values(rows, single=False)
-        values = self._values(rows, single=True)
-        small = values < self._least
-        if bool(self.place.xp.any(small)):
-            values[small] = self._values(rows[small], single=False)
-        return values
+        first, *others = (view.shift + view.slope * self._logs(view, rows) for view in self._views)
+        for other in others:
+            first = xp.minimum(first, other)
+        return first
 
-    def _part(self, score: Score, scaling: Scaling | None, part: KernelExpansion) -> _Part:
+    def _logs(self, view: _View, rows: Any) -> Any:
+        """Logarithms of the function of a view."""
+        xp, values = self.place.xp, self._values(view, rows, single=view.in_single)
+        if view.in_single:
+            small = values < view.least
+            if bool(xp.any(small)):
+                values[small] = self._values(view, rows[small], single=False)
+        far = values <= LEAST
+        logs = xp.log(xp.where(far, self.place.array(1.0), values))
+        if bool(xp.any(far)):
+            logs[far] = self._far_logs(view, rows[far])
+        return logs
+
+    def _view(
+        self, score: Score, view: View, parts: list[tuple[Scaling | None, KernelExpansion]], single: bool
+    ) -> _View:
+        expansions = [each for _, each in parts]
+        if view.precision == "mixed":  # the CPU evaluates each part in float32 that fits it
+            fits = [fits_single(each) for each in expansions]
+            in_single, is_rounded, least = all(fits), any(fits), SMALL
+        else:  # the CPU's coordinates are in float64, and those here are to differ by less
+            in_single = is_rounded = single and all(fits_single(each, 0.5) for each in expansions)
+            least = _SMALL
+        found = [self._part(score, scaling, each, in_single) for scaling, each in parts]
+        return _View(found, view.shift, view.slope, in_single, is_rounded, least)
+
+    def _part(self, score: Score, scaling: Scaling | None, part: KernelExpansion, in_single: bool) -> _Part:
         array = self.place.array
 
         def centres(dtype: Any) -> tuple[Any, Any]:
@@ -128,7 +155,7 @@ class ArrayExpansion:
         mapped = None
         if scaling is not None:
             mapped = array(scaling.scales), array(scaling.mixing) if len(scaling.mixing) else None
-        single = centres(np.float32) if self.in_single else None
+        single = centres(np.float32) if in_single else None
         return _Part(
             array(score.origin if scaling is not None else np.zeros(len(score.origin))),
             mapped,
@@ -148,11 +175,26 @@ class ArrayExpansion:
         weights = part.weights * np.exp(-squares)
         return self.place.array(2.0 * columns.astype(np.float32)), self.place.array(weights.astype(np.float32))
 
-    def _values(self, rows: Any, *, single: bool) -> Any:
+    def _values(self, view: _View, rows: Any, *, single: bool) -> Any:
         total = self.place.xp.zeros(rows.shape[0], dtype=self.place.xp.float64, device=self.place.device)
-        for part in self._parts:
+        for part in view.parts:
             total = total + self.place.double(self._part_values(part, rows, single))
         return total
+
+    def _far_logs(self, view: _View, rows: Any) -> Any:
+        """The same where values underflow: relative to the kernel of the nearest centre, step by step."""
+        xp, total = self.place.xp, None
+        for part in view.parts:
+            points, (centres, weights) = self._scaled(part, rows, 1e150), part.double
+            size, found = _stored_rows(weights, single=False), []
+            for some in blocks(points.shape[0], size):
+                squares = _squared_distances(xp, points[some, :], centres)
+                nearest = xp.min(squares, axis=1)
+                sums = _weighted_exponentials(xp, nearest[:, None] - squares, weights)
+                found.append(xp.log(sums) - nearest)
+            logs = _joined(xp, found)
+            total = logs if total is None else xp.logaddexp(total, logs)
+        return xp.maximum(total, self.place.array(LOWEST_LOG))
 
     @property
     def _is_compiled(self) -> bool:
@@ -305,7 +347,7 @@ def doubtful_edges(offsets: Array, error: float) -> Array:
     An odd number of them lies below a score in doubt. They reach four times as far as the error, so that they hold
     for scores of the CPU, which are rounded as well.
     """
-    reach = 4.0 * error * np.abs(offsets) + 1e-290
+    reach = 4.0 * (error + DOUBLE_ERROR * np.abs(offsets))
     begins, ends = np.sort(offsets - reach), np.sort(offsets + reach)
     apart = begins[1:] > ends[:-1]
     return np.column_stack([begins[np.append(True, apart)], ends[np.append(apart, True)]]).ravel()

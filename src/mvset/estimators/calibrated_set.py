@@ -13,8 +13,10 @@ from sklearn.utils._param_validation import HasMethods, Interval
 
 from mvset.calibration.calibration import COMPARABLE_FROM_UNSCALED, warn_if_dependent
 from mvset.calibration.constant_columns import ConstantColumns
+from mvset.calibration.split_models import pooled_scores
 from mvset.calibration.splits import RandomSplitting, Split, splitting, warn_if_unresolved
-from mvset.calibration.ways import HeldOutRows, cross_calibrated
+from mvset.calibration.views import HeldOut
+from mvset.calibration.ways import HeldOutRows
 from mvset.estimators.base import SetEstimator, measured_sets
 from mvset.metrics.detectors import InputFormat, check_row_by_row, input_format, score_function
 from mvset.parallel import Map
@@ -166,7 +168,8 @@ class CalibratedSet(MetaEstimatorMixin, SetEstimator):
         scores = _unseen_scores(self.detectors_, splits, X, as_input)
         score = MeanScore(self.detectors_, as_input)
         held_out = HeldOutRows(X, np.arange(len(X)), splits, groups, True if self.time_order else None)
-        calibration = cross_calibrated(held_out, scores, score, COMPARABLE_FROM_UNSCALED).calibration
+        found = HeldOut(*pooled_scores(X, splits, scores, score), scores)
+        calibration = held_out.cross_calibrated(found, COMPARABLE_FROM_UNSCALED).calibration
         warn_if_unresolved(self.mass, calibration.n_rows)
         if isinstance(rule, RandomSplitting):
             warn_if_dependent(calibration, self.mass)

@@ -11,9 +11,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mvset.bandwidth.curves import mass_grid
-from mvset.bandwidth.diagnostics import warn_about_bandwidth
-from mvset.bandwidth.shape import TOLERANCE, Shape, ShapeOptions, best_shape
+from mvset.bandwidth.choice import FittedView, Selection
+from mvset.bandwidth.curves import BandwidthCurve, mass_grid
+from mvset.bandwidth.diagnostics import warn_about_bandwidth, warn_if_unmeasured
+from mvset.bandwidth.shape import TOLERANCE, ScalingOption, Shape, ShapeOptions, best_shape
 from mvset.calibration.calibration import warn_if_dependent
 from mvset.calibration.constant_columns import ConstantColumns
 from mvset.calibration.fitted_sets import FittedSets
@@ -27,9 +28,9 @@ from mvset.estimators.training_rows import training_rows
 from mvset.parallel import thread_map
 from mvset.progress import Verbosity, progress_line
 from mvset.svm.dual import SolveReport, warn_if_unconverged
-from mvset.svm.scaling import SCALINGS, ScalingName
 from mvset.svm.score import Score
 from mvset.values import Array
+from mvset.volume.measure import inside_sets, measure
 
 _UNSEEN = 1e6  # contribution of a value that the training rows did not have
 
@@ -40,8 +41,8 @@ class MinimumVolumeSet(SetEstimator):
 
     Estimate the smallest region that contains a share `mass` of the distribution of the rows. A Gaussian one-class SVM
     is trained at a fixed `nu` on part of the rows. Its offset is set on the other rows, so that the region contains the
-    share of *new* rows that you ask for. Several such splits are averaged. The bandwidth is the widest whose sets are
-    as small as the smallest, up to the standard error. The same fit gives nested sets for every other mass.
+    share of *new* rows that you ask for. Several such splits are averaged. The bandwidth is the one whose sets are
+    smallest. The same fit gives nested sets for every other mass.
 
     Columns may have any units and be correlated; nothing has to be scaled first. Rows must be exchangeable. If they
     are in time order, set `time_order`. If several belong together, pass `groups` to `fit`.
@@ -53,19 +54,21 @@ class MinimumVolumeSet(SetEstimator):
         a guarantee is set, the rate may be lower.
     nu : "auto" or float, default="auto"
         ν of the one-class SVM, in (0, 1]. It shapes the sets and does not set the mass. "auto" is the paper's 0.4, or
-        0.7 or 0.9 for narrow bandwidths. Change it if a warning asks for a larger value.
+        0.7, 0.9 or 1 for narrow bandwidths. Change it if a warning asks for a larger value.
     sigma : "auto", float or array-like of float, default="auto"
         Bandwidth σ of the kernel :math:`\exp(-|x-y|^2 / 2\sigma^2)`, in the units of the scaling.
 
         - "auto": the best of a grid between the nearest-neighbour scale and the global scale of the rows.
         - array-like: the best of these values.
         - float: this value.
-    scaling : {"auto", "standard", "whiten"} or None, default="auto"
+    scaling : {"auto", "standard", "whiten", "both"} or None, default="auto"
         Linear map of the columns before distances are computed.
 
-        - "auto": "standard" or "whiten", by the volume of the sets; None if `sigma` is given.
+        - "auto": "standard" or "whiten" if volumes show that its sets are smaller, "standard" if columns are not
+          correlated, otherwise "both". None if `sigma` is given.
         - "standard": each column is divided by its standard deviation.
-        - "whiten": correlations are also removed, shrunk by the rule of Ledoit and Wolf.
+        - "whiten": correlations are also removed, so that a row that breaks them is far away.
+        - "both": a row is inside if it is normal in both views. Its score is the smaller one.
         - None: the columns stay as they are.
     categorical_features : "from_dtype", array-like of str or int, or None, default="from_dtype"
         Columns of categories.
@@ -124,14 +127,20 @@ class MinimumVolumeSet(SetEstimator):
     Attributes
     ----------
     scaling_ : str or None
-        The scaling chosen.
+        The scaling chosen; "both" for two views.
+    views_ : list of FittedView
+        One or two views of the rows, each with its scaling, bandwidth and ν, and how these were chosen.
     scaling_comparison_ : dict
         Mean log volume of the smallest sets in each scaling, relative to "standard", with a penalty for correlations.
-        Empty if there was no choice.
+        Empty if volumes were not compared.
     nu_ : float
-        The ν chosen.
+        The ν chosen. With two views it is the ν of the standardised one, as are the next attributes.
     sigma_ : float
         The bandwidth chosen, in units of the scaling.
+    curves_ : list of BandwidthCurve
+        The mass-volume curve of every bandwidth tried, narrowest first. Their offsets are medians over the splits.
+    selection_ : Selection
+        How the bandwidth was chosen among them.
     column_scales_ : ndarray of shape (n_features_in_,)
         Unit of distance of each column: one without a scaling, its standard deviation with "standard". With "whiten" it
         is the scale on which the column varies given all other columns. It is the mean over the splits.
@@ -142,7 +151,7 @@ class MinimumVolumeSet(SetEstimator):
     support_vectors_ : ndarray of shape (n_SV, n_encoded)
         Rows with a non-zero weight in at least one split. Numeric columns come first. A category column is one-hot.
     dual_coef_ : ndarray of shape (n_scalings, n_SV)
-        Their weights, which sum to one: one row for each scaling, or one row without a scaling.
+        Their weights, which sum to one in each view: one row for each scaling, or one row without a scaling.
     volume_ : VolumeEstimate
         Volume of the set of mass `mass`, with its standard error.
     guarantee_ : str
@@ -152,10 +161,6 @@ class MinimumVolumeSet(SetEstimator):
         than their number if rows depend on each other or splits disagree.
     mass_interval_ : MassInterval
         95 % confidence interval for the true mass of the set; see :meth:`mass_interval`.
-    curves_ : list of BandwidthCurve
-        The mass-volume curve of every bandwidth tried, narrowest first. Their offsets are medians over the splits.
-    selection_ : Selection
-        How the bandwidth was chosen among them.
     sets_ : FittedSets
         The nested sets, from which the methods compute their results.
     n_iter_ : int
@@ -220,7 +225,7 @@ class MinimumVolumeSet(SetEstimator):
         **SetEstimator._parameter_constraints,
         "nu": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="right")],
         "sigma": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither"), "array-like"],
-        "scaling": [StrOptions({"auto", *SCALINGS}), None],
+        "scaling": [StrOptions({"auto", "standard", "whiten", "both"}), None],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
         "missing": [StrOptions({"error", "impute"})],
         "splits": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), HasMethods("split")],
@@ -235,7 +240,7 @@ class MinimumVolumeSet(SetEstimator):
     _: KW_ONLY
     nu: float | Literal["auto"] = "auto"
     sigma: float | ArrayLike | Literal["auto"] = "auto"
-    scaling: Literal["auto"] | ScalingName | None = "auto"
+    scaling: ScalingOption = "auto"
     categorical_features: Any = "from_dtype"
     missing: Literal["error", "impute"] = "error"
     splits: Any = "auto"
@@ -290,34 +295,67 @@ class MinimumVolumeSet(SetEstimator):
             rows = training_rows(self, X, {"groups": groups, "strata": strata}, plan, rng, line)
             division = plan.divided(rows, rng)
             shape = best_shape(division, rows.encoding.layout, shaping, rng, run)
-            score = shape.models.score(rows.encoding)
-            calibrated = division.calibrating.calibrated(shape.models, score, run, line)
-            sample_scores = score.of_encoded(shape.search.sample.points, run)
+            score = shape.views.score(rows.encoding)
+            calibrated = division.calibrating.calibrated(shape.views, score, run, line)
+            calibration = calibrated.calibration
+            sample = shape.volume_sample(score, calibration.offsets_of(masses), run)
+            sample_scores = score.roughly(sample.points, run)
         self.sets_ = FittedSets(
             function=score,
             mass=self.mass,
             masses=masses,
-            calibration=calibrated.calibration,
+            calibration=calibration,
             constants=ConstantColumns.between(rows.lowest, rows.highest),
-            volume_sample=shape.search.sample,
+            volume_sample=sample,
             sample_scores=sample_scores,
             strata=None if rows.strata is None else StratumCalibrations.of(calibrated, rows.strata, self.mass),
         )
         self._keep_shape(shape)
-        warn_if_unresolved(self.mass, calibrated.calibration.n_rows)
+        warn_if_unresolved(self.mass, calibration.n_rows)
         if division.is_random:
-            warn_if_dependent(calibrated.calibration, self.mass)
-        warn_about_bandwidth(shape.search.curves[shape.search.choice.best], self.selection_)
+            warn_if_dependent(calibration, self.mass)
+        for search in shape.searches:
+            warn_about_bandwidth(search.best_curve, search.selection)
+        largest = inside_sets(sample_scores, calibration.offsets_of(masses[-1]))  # a mass may be beyond guarantees
+        warn_if_unmeasured(measure(sample, largest).estimate(0), self.selection_, self.n_features_in_)
         return self
 
     def _keep_shape(self, shape: Shape) -> None:
-        """Keep how scaling, ν and bandwidth were chosen; warn if the solver stopped short."""
-        search, report = shape.search, SolveReport.of(shape.models.duals)
-        self.scaling_, self.nu_, self.sigma_ = search.scaling, search.best.nu, search.best.sigma
+        """Keep how scalings, ν and bandwidths were chosen; warn if the solver stopped short."""
+        self.views_ = [
+            FittedView(each.scaling, each.shrinkage, each.best.sigma, each.best.nu, each.curves, each.selection)
+            for each in shape.searches
+        ]
         self.scaling_comparison_ = shape.scaling_comparison
-        self.curves_, self.selection_, self.n_iter_ = search.curves, search.selection, report.iterations
-        others = [each.report for each in search.candidates if each is not search.best]
-        warn_if_unconverged([*others, report], TOLERANCE)
+        reports = [SolveReport.of(models.duals) for models in shape.views.models]
+        self.n_iter_ = sum(report.iterations for report in reports)
+        others = [each.report for search in shape.searches for each in search.candidates if each is not search.best]
+        warn_if_unconverged([*others, *reports], TOLERANCE)
+
+    @property
+    def scaling_(self) -> str | None:
+        """The scaling, or "both"."""
+        return self.views_[0].scaling if len(self.views_) == 1 else "both"
+
+    @property
+    def sigma_(self) -> float:
+        """The bandwidth."""
+        return self.views_[0].sigma
+
+    @property
+    def nu_(self) -> float:
+        """ν."""
+        return self.views_[0].nu
+
+    @property
+    def curves_(self) -> list[BandwidthCurve]:
+        """The mass-volume curve of every bandwidth tried."""
+        return self.views_[0].curves
+
+    @property
+    def selection_(self) -> Selection:
+        """How the bandwidth was chosen."""
+        return self.views_[0].selection
 
     @property
     def support_vectors_(self) -> Array:
@@ -327,12 +365,12 @@ class MinimumVolumeSet(SetEstimator):
     @property
     def dual_coef_(self) -> Array:
         """Their weights."""
-        return np.atleast_2d(self._function.weights)
+        return np.concatenate([view.weights for view in self._function.views])
 
     @property
     def column_scales_(self) -> Array:
         """Unit of distance of each column in the scaling."""
-        return self._encoding.units(self._function.units)
+        return self._encoding.units(self._function.units(self._function.views[0]))
 
     @property
     def categories_(self) -> dict[Any, list[str]]:
@@ -372,7 +410,7 @@ class MinimumVolumeSet(SetEstimator):
 
         Notes
         -----
-        It costs about twice as much as `score_samples`, and is right in the far tail, where the score is zero. It looks
+        It costs about twice as much as `score_samples`, and is right in the far tail, where kernels underflow. It looks
         at the support vectors around a row, not at all rows, and takes one step, not the whole way into the set.
         Half-way between two clusters it points to neither. If two columns rise and fall together, a row off their line
         is explained by both. Deep inside the set contributions are small and mean nothing.
@@ -402,7 +440,7 @@ class MinimumVolumeSet(SetEstimator):
         """Contributions of validated rows."""
         encoding = self._encoding
         with thread_map(self.n_jobs) as run:
-            contributions = encoding.by_column(self._function.displacement(encoding.encoded(X), run))
+            contributions = encoding.by_column(self._function.displacement(encoding.encoded(X), run)[0])
         constants = self.sets_.constants
         contributions[:, constants.indices] = constants.changes(X) / constants.tolerances
         contributions[:, encoding.categories.indices] += np.where(encoding.categories.unseen(X), _UNSEEN, 0.0)
@@ -413,7 +451,7 @@ class MinimumVolumeSet(SetEstimator):
         X, encoding, function, constants = self._rows(X), self._encoding, self._function, self.sets_.constants
         encoded = encoding.encoded(X)
         with thread_map(self.n_jobs) as run:
-            shifted = encoded - self.sigma_ * function.units * function.displacement(encoded, run)
-        normal = encoding.decoded(shifted)
+            displacement, units = function.displacement(encoded, run)
+        normal = encoding.decoded(encoded - units * displacement)
         normal[:, constants.indices] = constants.values
         return normal

@@ -19,17 +19,18 @@ from mvset.files.atomic import atomic_write
 from mvset.version import __version__
 from mvset.wording import Message
 
-_FORMAT = 7  # raised when models of before can no longer be read
+_FORMAT = 8  # raised when models of before can no longer be read
 # Values and estimators, whose constructors check them. The last is in scikit-learn's imputers.
 _CHECKED = """
-    bandwidth.choice.Selection bandwidth.curves.BandwidthCurve calibration.calibration.Calibration
+    bandwidth.choice.FittedView bandwidth.choice.Selection bandwidth.curves.BandwidthCurve
+    calibration.calibration.Calibration
     calibration.constant_columns.ConstantColumns calibration.fitted_sets.FittedSets calibration.guarantees.Guarantee
     calibration.strata.StratumCalibrations estimators.calibrated_set.CalibratedSet
     estimators.calibrated_set.MeanScore estimators.drift_monitor.Bets estimators.drift_monitor.DriftMonitor
     estimators.minimum_volume_set.MinimumVolumeSet estimators.one_class_svm.OneClassSVM
     metrics.detectors.InputFormat paper.calibrated_one_class_svm.CalibratedOneClassSVM
     paper.plugin_kernel_density.PluginKernelDensity rows.categories.Categories rows.encoding.RowEncoding
-    rows.imputation.Imputation svm.expansion.KernelExpansion svm.scaling.Scaling svm.score.Score
+    rows.imputation.Imputation svm.expansion.KernelExpansion svm.scaling.Scaling svm.score.Score svm.score.View
     volume.measure.VolumeSample
 """
 _TRUSTED = [*(f"mvset.{name}" for name in _CHECKED.split()), "numpy.dtype"]

@@ -12,7 +12,7 @@ from mvset.calibration.fitted_sets import FittedSets
 from mvset.estimators.fitted_model import FittedModel
 from mvset.estimators.minimum_volume_set import MinimumVolumeSet
 from mvset.svm.compiled import scaled_columns
-from mvset.svm.expansion import KernelExpansion
+from mvset.svm.expansion import LOWEST_LOG, KernelExpansion
 from mvset.svm.scaling import LARGEST, Scaling
 from mvset.svm.score import Score
 from mvset.values import Indices
@@ -49,9 +49,9 @@ def to_onnx(model: Any, *, dtype: DTypeLike = np.float64) -> "ModelProto":
 
     Notes
     -----
-    Scores differ from those of Python by a relative 1e-16 (R/σ)², where R is how far training rows lie from their mean:
-    about 1e-13 as a rule, 1e-6 when groups of them lie 1e5 bandwidths apart. Do not use float32 for columns whose
-    spread is small beside their values. Nothing is refused: a row at infinity scores zero; with NaN it has, in
+    Scores differ from those of Python by 1e-16 (R/σ)², where R is how far training rows lie from their mean: about
+    1e-13 as a rule, 1e-6 when groups of them lie 1e5 bandwidths apart. Do not use float32 for columns whose
+    spread is small beside their values. Nothing is refused: a row at infinity has the lowest score; with NaN it has, in
     onnxruntime, score NaN, level 1 and label -1. With thousands of calibration rows levels are rounded up, by less than
     0.001. Scores of models of large tables are float32 in Python, and differ by about 1e-5. Memory is that of a few
     matrices of N rows, with one column per support vector: run millions of rows in batches.
@@ -175,23 +175,29 @@ def _kept_ranks(calibration: Calibration, mass: float) -> Indices:
 
 
 def _scores(graph: _Graph, x: str, score: Score) -> str:
-    """Scores of rows, a matrix of one column; with several scalings the sum over them."""
-    centred = graph.add("Sub", x, score.origin) if score.scalings else x
-    parts = [_values(graph, centred if each is None else _mapped(graph, centred, each), f) for each, f in score.parts]
-    return graph.add("Sum", *parts)
+    """Scores of rows, a matrix of one column: the smallest of the views."""
+    found = []
+    for view, parts in zip(score.views, score.parts, strict=True):
+        centred = graph.add("Sub", x, score.origin) if view.scalings else x
+        logs = [_logs(graph, centred if each is None else _mapped(graph, centred, each), f) for each, f in parts]
+        total = logs[0]
+        if len(logs) > 1:
+            total = graph.add("ReduceLogSumExp", graph.add("Concat", *logs, axis=1), axes=[1])
+        total = graph.add("Max", total, LOWEST_LOG)
+        found.append(graph.add("Add", graph.add("Mul", total, view.slope), view.shift))
+    return graph.add("Min", *found)
 
 
-def _values(graph: _Graph, x: str, function: KernelExpansion) -> str:
-    """Values of one kernel expansion at rows."""
+def _logs(graph: _Graph, x: str, function: KernelExpansion) -> str:
+    """Logarithms of one kernel expansion at rows."""
     centres = scaled_columns(function.centres, function.origin, function.sigma)
     x = graph.add("Div", graph.add("Sub", x, function.origin), function.sigma * np.sqrt(2.0))
     x = graph.add("Clip", x, -1e150, 1e150)  # as scaled_columns; else onnxruntime merges Div and MatMul, in float32
     # -|x - c|² by a product of matrices: differences take a matrix for every column of X.
     exponent = graph.add("Add", graph.add("MatMul", x, 2.0 * centres), -(centres**2).sum(axis=0))
     exponent = graph.add("Sub", exponent, graph.add("ReduceSumSquare", x, axes=[1]))
-    kernels = graph.add("Exp", graph.add("Min", exponent, 0.0))
-    # A matrix of one column: onnxruntime multiplies no matrix of 0 rows by a vector.
-    return graph.add("MatMul", kernels, function.weights[:, np.newaxis])
+    exponent = graph.add("Add", graph.add("Min", exponent, 0.0), np.log(function.weights))
+    return graph.add("ReduceLogSumExp", exponent, axes=[1])
 
 
 def _mapped(graph: _Graph, x: str, scaling: Scaling) -> str:

@@ -194,6 +194,8 @@ def _band(measured: _Measured, confidence: float) -> tuple[Array, Array]:
 def _smoothed_bootstrap(measured: _Measured) -> list[Array]:
     """Samples from a kernel estimate of the distribution of the scores, ascending. Bandwidth: Silverman's rule."""
     scores, rng, n = measured.scores, measured.rng, len(measured.scores)
-    spread = min(scores.std(), np.subtract(*np.quantile(scores, [0.75, 0.25])) / 1.34)
+    with np.errstate(over="ignore"):  # values that were not seen score below everything
+        deviation = scores.std()
+    spread = min(deviation, np.subtract(*np.quantile(scores, [0.75, 0.25])) / 1.34)
     bandwidth = 0.9 * spread * n**-0.2
     return [np.sort(rng.choice(scores, n) + bandwidth * rng.normal(size=n)) for _ in range(_N_BOOTSTRAP)]

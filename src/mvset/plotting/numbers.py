@@ -210,8 +210,8 @@ def _least_bounded(sets: FittedSets) -> float:
 
 VOLUME_LABEL = "volume relative to the smallest"
 _TITLES = {
-    "log volume": "The widest σ within one standard error",
-    "feature subsets": "The widest σ within one standard error, on column subsets",
+    "log volume": "The σ of the smallest sets",
+    "bound": "The σ of the smallest bounds on the volume",
     "middle": "The middle σ of sets without sample points",
 }
 
@@ -220,8 +220,7 @@ _TITLES = {
 class BandwidthComparison:
     """The selection criterion of each candidate bandwidth whose sets could be measured.
 
-    It is the geometric mean of the volume over the masses, smoothed, relative to the smallest. The rule selects the
-    widest bandwidth whose value exceeds one by no more than its standard error.
+    It is the geometric mean of the volume over the masses, smoothed, or of a bound on it, relative to the smallest.
     """
 
     sigmas: Array

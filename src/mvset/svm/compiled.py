@@ -300,6 +300,43 @@ def expansion(points, centres, weights, out):
 
 
 @kernel
+def _nearest_squares(centres, block, values, nearest):
+    """nearest[p] = squared distance of the centre nearest to point p of a block; `values` is memory."""
+    squared_distances(centres[0], block, nearest)
+    for j in range(1, centres.shape[0]):
+        squared_distances(centres[j], block, values)
+        for p in range(_BLOCK):
+            nearest[p] = float_min(nearest[p], values[p])
+
+
+@kernel
+def log_expansion(points, centres, weights, out):
+    """out[i] = log Σ_j weights[j] k(points[:, i], centres[j]), for weights above zero.
+
+    Kernel values are relative to the value of the nearest centre, so that the logarithm falls on where every k
+    underflows.
+    """
+    d, n = points.shape
+    block = np.zeros((d, _BLOCK), points.dtype)
+    values = np.empty(_BLOCK, points.dtype)
+    nearest = np.empty(_BLOCK, points.dtype)
+    total = np.empty(_BLOCK, points.dtype)
+    for start in range(0, n, _BLOCK):
+        size = min(_BLOCK, n - start)
+        for f in range(d):
+            for p in range(size):
+                block[f, p] = points[f, start + p]
+        _nearest_squares(centres, block, values, nearest)
+        total[:] = 0.0
+        for j in range(centres.shape[0]):
+            squared_distances(centres[j], block, values)
+            for p in range(_BLOCK):
+                total[p] += weights[j] * exp_minus(values[p] - nearest[p])
+        for p in range(size):
+            out[start + p] = np.log(total[p]) - nearest[p]
+
+
+@kernel
 def mean_shift(points, centres, weights, out):
     """out[:, i] = Σ_j w_j centres[j] / Σ_j w_j with w_j = weights[j] k(points[:, i], centres[j]).
 
@@ -316,11 +353,7 @@ def mean_shift(points, centres, weights, out):
         for f in range(d):
             for p in range(size):
                 block[f, p] = points[f, start + p]
-        squared_distances(centres[0], block, nearest)
-        for j in range(1, centres.shape[0]):
-            squared_distances(centres[j], block, values)
-            for p in range(_BLOCK):
-                nearest[p] = float_min(nearest[p], values[p])
+        _nearest_squares(centres, block, values, nearest)
         sums[:] = 0.0
         total[:] = 0.0
         for j in range(centres.shape[0]):

@@ -1,6 +1,6 @@
 """The solution function of the one-class SVM, and the mean of several: a kernel expansion."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any, Literal
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mvset.parallel import Map
-from mvset.svm.compiled import expansion, mean_shift, scaled_columns
+from mvset.svm.compiled import expansion, log_expansion, mean_shift, scaled_columns
 from mvset.values import Array, ArrayValue, array_rule
 
 Precision = Literal["double", "single", "mixed"]
@@ -17,6 +17,10 @@ PRECISIONS = ("double", "single", "mixed")
 # float32 has 2e-6 of an error in a coordinate of 32, and relative errors of 1e-5 in the kernels of points at the border
 # of the data.
 _EXTENT = 32.0  # of the centres, in bandwidths
+# Smaller values are computed in logarithms: in float64 they have no normal numbers, in float32 too few digits.
+LEAST = 1e-300
+NO_KERNEL = -1000.0  # in place of the logarithm of zero, where the order of points so far out does not matter
+LOWEST_LOG = -1e290  # logarithms stop here: sums of their squares would not
 SMALL = 1e-20  # smaller values have exponents that float32 rounds too coarsely for a relative error of 1e-5
 # Rows per task: large enough to hide the cost of a task, or, of few rows, small enough that all threads have some.
 # Both are multiples of the kernel's block.
@@ -65,6 +69,12 @@ class KernelExpansion(ArrayValue):
         values[small] = double(X[small], run)
         return values
 
+    def logs(self, X: Array, run: Map = map) -> Array:
+        """Logarithms of the values, finite wherever a point is; slower than the values."""
+        double = replace(self, precision="double")
+        found = np.concatenate([np.empty(0), *double._by_chunk(log_expansion, X, run, ())])
+        return np.asarray(np.maximum(found, LOWEST_LOG))
+
     def mean_shift(self, X: Array, run: Map = map) -> Array:
         """For each row of X the mean of the centres, each with its weight times its kernel there."""
         means = np.hstack([np.empty((X.shape[1], 0)), *self._by_chunk(mean_shift, X, run, (X.shape[1],))]).T
@@ -86,6 +96,35 @@ class KernelExpansion(ArrayValue):
             return out
 
         return run(values, range(0, len(X), size))
+
+
+Part = tuple[Callable[[Array], Array], KernelExpansion]  # how rows are mapped, and a function of mapped rows
+
+
+def sum_of(X: Array, parts: Sequence[Part], run: Map = map) -> Array:
+    """Sum of several functions of the rows of X."""
+    values = np.zeros(len(X))
+    for mapped, function in parts:
+        values += function(mapped(X), run)
+    return values
+
+
+def rough_logs(values: Array) -> Array:
+    """Logarithms of values that may have underflowed."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.maximum(np.log(values), NO_KERNEL))
+
+
+def log_sum(X: Array, parts: Sequence[Part], run: Map = map) -> Array:
+    """Logarithms of the same sums, which order rows wherever they are."""
+    values = sum_of(X, parts, run)
+    least = SMALL if any(function.precision == "single" for _, function in parts) else LEAST
+    far = np.flatnonzero(values < least)
+    with np.errstate(divide="ignore"):
+        logs: Array = np.log(values)
+    if len(far):
+        logs[far] = np.logaddexp.reduce([function.logs(mapped(X[far]), run) for mapped, function in parts])
+    return logs
 
 
 def fits_single(function: KernelExpansion, share: float = 1.0) -> bool:

@@ -10,17 +10,18 @@ from dataclasses import dataclass, field
 from typing import Literal, Self
 
 import numpy as np
-from sklearn.covariance import ledoit_wolf_shrinkage
 
 from mvset.rows.layout import ColumnLayout
-from mvset.values import Array, ArrayValue, Flags, array_rule
+from mvset.values import Array, ArrayValue, Flags, Indices, array_rule
 
 ScalingName = Literal["standard", "whiten"]
-SCALINGS: tuple[ScalingName, ...] = ("standard", "whiten")  # the first if volumes do not differ
 
 LARGEST = 1e100  # of mapped values: sums of their squares are finite
-_LEAST_SHRINKAGE = 1e-6  # columns that are exact combinations of others would have no inverse
-_FAR = 10.0  # interquartile ranges beyond the quartiles; 14 standard deviations of a normal distribution
+LEAST_SHRINKAGE = 1e-6  # columns that are exact combinations of others would have no inverse
+_BLOCK_ROWS = 256  # that are mapped together
+# Ranges between the 5 % and 95 % quantiles, beyond these; 15 standard deviations of a normal distribution. Quartiles
+# would do harm: a valve that is closed most of the time has nearly none, and its correlations would be lost.
+_FAR = 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,21 +37,28 @@ class Scaling(ArrayValue):
         self._require(self.mixing.shape in ((0, 0), shape), f".mixing must be empty or of shape {shape}.")
 
     @classmethod
-    def fitted(cls, name: ScalingName, X: Array, deviations: Array, layout: ColumnLayout | None = None) -> Self:
+    def fitted(
+        cls,
+        name: ScalingName,
+        X: Array,
+        deviations: Array,
+        layout: ColumnLayout | None = None,
+        shrinkage: float = LEAST_SHRINKAGE,
+    ) -> Self:
         """The scaling of a name, fitted to rows, which are encoded as `layout` says.
 
-        A category column counts as much as a numeric one: whatever the scaling, the mean squared distance of two rows
-        in it is that of two rows in a column of unit variance.
+        A category column counts as much as a numeric one: whatever the scaling, two rows have the same mean squared
+        distance in it as in a column of unit variance.
 
-        Values far outside the quartiles count as if they were nearer: one outlier must not set the scale of a split,
-        and make it another than that of the splits which hold the outlier out.
+        Values far outside the range of most rows count as if they were nearer: one outlier must not set the scale of a
+        split, because other splits hold it out.
 
-        `deviations` are standard deviations to use for columns in which these rows do not vary; where they are zero as
-        well the column is left as it is.
+        `deviations` are standard deviations to use for columns in which these rows do not vary. If they are also zero,
+        the column is left as it is. For "whiten", `shrinkage` is the weight of uncorrelated columns.
         """
         if layout is not None and layout.sizes:
             n = layout.n_numeric
-            numeric = cls.fitted(name, X[:, :n], deviations[:n])
+            numeric = cls.fitted(name, X[:, :n], deviations[:n], shrinkage=shrinkage)
             code_scales = [
                 np.full(block.stop - block.start, _code_scale(X[:, block].var(axis=0), deviations[block] ** 2))
                 for block in layout.blocks
@@ -60,18 +68,10 @@ class Scaling(ArrayValue):
                 mixing = np.eye(X.shape[1])
                 mixing[:n, :n] = numeric.mixing
             return cls(np.concatenate([numeric.scales, *code_scales]), mixing)
-        lowest, low, high, highest = (np.quantile(X, share, axis=0) for share in (0.01, 0.25, 0.75, 0.99))
-        quartile_ranges = high - low
-        ranges = np.where(quartile_ranges > 0, quartile_ranges, highest - lowest)  # of columns that are mostly constant
-        limit = np.where(ranges > 0, _FAR * ranges, np.inf)
-        X = np.clip(X, low - limit, high + limit)
-        scales = X.std(axis=0)
-        varying = np.ptp(X, axis=0) > 0  # rounding in the mean leaves a tiny deviation on constant columns
-        scales = np.where(varying & (scales > 0), scales, deviations)
-        scales = np.where(scales > 0, scales, 1.0)
+        X, scales, varying = standardised(X, deviations)
         mixing = np.empty((0, 0))
         if name == "whiten" and X.shape[1] > 1:
-            factor = np.linalg.cholesky(_shrunk_correlation((X - X.mean(axis=0)) / scales, varying))
+            factor = np.linalg.cholesky(shrunk(correlations(X, varying), shrinkage))
             mixing = np.ascontiguousarray(np.linalg.inv(factor).T)
         return cls(scales, mixing)
 
@@ -79,7 +79,17 @@ class Scaling(ArrayValue):
         """Mapped rows."""
         with np.errstate(over="ignore"):
             scaled: Array = np.clip(X / self.scales, -LARGEST, LARGEST)
-        return np.asarray(scaled @ self.mixing) if len(self.mixing) else scaled
+        if not len(self.mixing):
+            return scaled
+        # Products of one shape, so that no row depends on how many others there are.
+        blocks = np.zeros((-(-len(X) // _BLOCK_ROWS), _BLOCK_ROWS, len(self.scales)))
+        blocks.reshape(-1, len(self.scales))[: len(X)] = scaled
+        return np.asarray((blocks @ self.mixing).reshape(-1, len(self.scales))[: len(X)])
+
+    def log_determinant(self, columns: Indices) -> float:
+        """Log volume in the units of these columns of a unit of volume in mapped ones; all others must be unmixed."""
+        mixed = np.log(np.diag(self.mixing)[columns]).sum() if len(self.mixing) else 0.0
+        return float(np.log(self.scales[columns]).sum() - mixed)
 
     @property
     def n_parameters(self) -> int:
@@ -106,12 +116,27 @@ def _code_scale(*variances: Array) -> float:
     return next((float(np.sqrt(each.sum())) for each in variances if each.any()), 1.0)
 
 
-def _shrunk_correlation(standardised: Array, varying: Flags) -> Array:
-    """Correlations, shrunk towards none by the rule of Ledoit and Wolf (2004): between scaling and whitening."""
-    correlation = standardised.T @ standardised / len(standardised)
-    np.fill_diagonal(correlation, 1.0)  # also of columns that do not vary
-    if varying.sum() < 2:
-        return np.eye(len(correlation))
-    shrinkage = float(ledoit_wolf_shrinkage(standardised[:, varying], assume_centered=True))
-    shrinkage = max(_LEAST_SHRINKAGE, shrinkage)
+def standardised(X: Array, deviations: Array) -> tuple[Array, Array, Flags]:
+    """Return rows with columns of mean zero and deviation one, far values moved nearer; the scales; and which vary."""
+    lowest, low, high, highest = np.quantile(X, [0.01, 0.05, 0.95, 0.99], axis=0)
+    ranges = np.where(high > low, high - low, highest - lowest)  # of columns that are mostly constant
+    limit = np.where(ranges > 0, _FAR * ranges, np.inf)
+    X = np.clip(X, low - limit, high + limit)
+    scales = X.std(axis=0)
+    varying = np.ptp(X, axis=0) > 0  # rounding in the mean leaves a tiny deviation on constant columns
+    scales = np.where(varying & (scales > 0), scales, deviations)
+    scales = np.where(scales > 0, scales, 1.0)
+    return (X - X.mean(axis=0)) / scales, scales, varying
+
+
+def correlations(standardised: Array, varying: Flags) -> Array:
+    """Correlations of standardised columns: none of columns that do not vary."""
+    found = standardised.T @ standardised / len(standardised)
+    found[~varying], found[:, ~varying] = 0.0, 0.0
+    np.fill_diagonal(found, 1.0)
+    return np.asarray(found)
+
+
+def shrunk(correlation: Array, shrinkage: float) -> Array:
+    """Correlations moved towards none."""
     return np.asarray((1.0 - shrinkage) * correlation + shrinkage * np.eye(len(correlation)))

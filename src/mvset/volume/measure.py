@@ -13,6 +13,9 @@ from scipy.special import ndtri, stdtrit
 
 from mvset.values import Array, ArrayValue, Flags, Indices, array_rule
 
+UNMEASURED = "none"  # method of a sample without points
+_FEWEST_POINTS = 10.0  # effective sample size of a volume that is worth printing
+
 
 @dataclass(frozen=True)
 class VolumeEstimate:
@@ -32,9 +35,11 @@ class VolumeEstimate:
         Number of equally weighted points in the set that would give the same standard error. A volume that rests on
         few is unreliable.
     method : str
-        How the points were drawn: "box", uniformly in the box around the rows, which gives the volume of the part of
-        the set inside the box; or "importance", from a distribution adapted to the set, inside that box enlarged by
-        half.
+        How the points were drawn.
+
+        - "box": uniformly in the box around the rows, which gives the volume of the part of the set inside the box.
+        - "importance": from a distribution adapted to the set, inside that box enlarged by half.
+        - "none": there are too many columns to measure volumes; value, error and logarithm are NaN.
 
     Examples
     --------
@@ -61,8 +66,13 @@ class VolumeEstimate:
     def __format__(self, spec: str) -> str:
         return format(self.value, spec) if spec else str(self)
 
+    @property
+    def is_measured(self) -> bool:
+        """Whether the volume rests on enough points to be more than a guess."""
+        return self.effective_sample_size >= _FEWEST_POINTS
+
     def __str__(self) -> str:
-        return f"{self.value:.4g} ± {self.standard_error:.2g}"
+        return f"{self.value:.4g} ± {self.standard_error:.2g}" if self.is_measured else "not measured"
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +106,7 @@ class VolumeSample(ArrayValue):
 
     def scaled_weights(self) -> tuple[float, Array]:
         """The logarithm of the largest weight, and the weights divided by it."""
-        highest = float(self.log_weights.max())
+        highest = float(self.log_weights.max(initial=-np.inf))
         log_scale = highest if np.isfinite(highest) else 0.0  # all weights are zero
         return log_scale, np.exp(self.log_weights - log_scale)
 
@@ -127,6 +137,8 @@ class Volumes(ArrayValue):
 
     def estimate(self, j: int) -> VolumeEstimate:
         """Volume of the j-th set."""
+        if self.method == UNMEASURED:
+            return VolumeEstimate(np.nan, np.nan, np.nan, 0, 0.0, self.method)
         return VolumeEstimate(
             value=float(self.scaled(self.values[j])),
             standard_error=float(self.scaled(self.standard_errors[j])),
@@ -135,6 +147,11 @@ class Volumes(ArrayValue):
             effective_sample_size=float(self.effective_sample_sizes[j]),
             method=self.method,
         )
+
+
+def no_sample(n_columns: int) -> VolumeSample:
+    """A sample without points, where nothing can be measured."""
+    return VolumeSample(np.empty((0, n_columns)), np.empty(0), 1, UNMEASURED)
 
 
 def measure(sample: VolumeSample, inside: Flags, coefficients: ArrayLike = ()) -> Volumes:
@@ -170,16 +187,6 @@ def _block_errors(weighted: Array, values: Array, n_blocks: int) -> Array:
     variances = (n_blocks * np.einsum("ij,ij->j", blocks, blocks) - values**2) / (n_blocks - 1)
     student_factor = stdtrit(n_blocks - 1, 0.975) / ndtri(0.975)
     return np.asarray(student_factor * np.sqrt(np.maximum(variances, 0.0)))
-
-
-def thinned(sample: VolumeSample, n_points: int) -> VolumeSample:
-    """About so many of the points of a sample of independent points, or a few more."""
-    step = len(sample.points) // n_points
-    if step < 2:
-        return sample
-    points, log_weights = sample.points[::step], sample.log_weights[::step]
-    scale = np.log(len(sample.points) / len(points))
-    return VolumeSample(points, log_weights + scale, len(points), sample.method)
 
 
 def inside_sets(scores: Array, offsets: ArrayLike) -> Flags:

@@ -63,7 +63,8 @@ def test_json_is_one_document_with_the_same_facts(mvset, folder):
     assert result["rows_dropped"] == 0
     assert result["columns"] == ["flow", "pressure"]
     assert (result["mass"], result["calibration"], result["seed"]) == (0.9, "conformal", 7)
-    assert (result["sigma"], result["offset"]) == (sets.sigma_, sets.offset_)
+    assert [view["sigma"] for view in result["views"]] == [view.sigma for view in sets.views_]
+    assert result["offset"] == sets.offset_
     assert result["volume"] == sets.volume_.value
     assert result["support_vectors"] == len(sets.support_vectors_)
 
@@ -438,3 +439,12 @@ def test_ctrl_c_between_the_passes_writes_nothing(mvset, large, monkeypatch):
     assert done.exit_code == 130
     assert done.stderr == "Stopped. Nothing was written.\n"
     assert not Path("m").exists()
+
+
+@pytest.mark.parametrize("scaling", ["standard", "whiten", "both"])
+def test_the_scaling_can_be_given(mvset, folder, scaling):
+    done = mvset(*FIT, "--scaling", scaling, "--out", "m")
+    assert done.exit_code == 0
+    shown = {"both": "standard and whiten"}.get(scaling, scaling)
+    assert f"scaling   {shown}, nu " in done.stdout
+    assert library.load("m").scaling_ == scaling

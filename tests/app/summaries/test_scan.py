@@ -74,12 +74,11 @@ def test_batches_make_no_difference(pipeline, cuts):
     np.testing.assert_array_equal(parts.sample.numbers, whole.sample.numbers)
 
 
-def test_the_most_unusual_rows_have_the_least_scores_and_among_zeros_are_the_furthest(pipeline):
+def test_the_most_unusual_rows_have_the_least_scores(pipeline):
     result = surveyed(pipeline, NEW, cuts=[100], n_unusual=6)
     scores = pipeline[-1].score_samples(pipeline[:-1].transform(NEW))
     assert [row.score for row in result.unusual] == np.sort(scores)[:6].tolist()
     assert [row.row for row in result.unusual[:2]] == [300, 301]  # 900 and 500 standard deviations out
-    assert [row.score for row in result.unusual[:2]] == [0.0, 0.0]
 
 
 def test_an_unusual_row_is_explained(pipeline):

@@ -30,7 +30,6 @@ OPTIONS = {
     "groups": "--group",
     "mass": "--mass",
     "n_volume_points": "--volume-points",
-    "nu": "--nu",
     "strata": "--strata",
     "time_order": "--time",
 }

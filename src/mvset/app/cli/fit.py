@@ -48,10 +48,14 @@ def fit_command(
             "95 % confidence, the fitted set contains at least --mass of the distribution."
         ),
     ] = "cross",
-    nu: Annotated[
-        float | None,
-        typer.Option(min=0.01, max=1.0, help="ν of the one-class SVM, if a note suggests a value, e.g. 0.5."),
-    ] = None,
+    scaling: Annotated[
+        Literal["auto", "standard", "whiten", "both"],
+        typer.Option(
+            help="How columns are scaled. standard: by standard deviation. whiten: correlations are removed, so that "
+            "rows that break them are far away. both: a row must be normal in both views. auto: the one with smaller "
+            "sets, or both if volumes do not show which."
+        ),
+    ] = "auto",
     volume_points: Annotated[
         int, typer.Option(min=100, metavar="N", help="Points that measure volumes, if a note asks for more.")
     ] = 10_000,
@@ -97,7 +101,7 @@ def fit_command(
         check_clock()
         estimator = MinimumVolumeSet(
             mass,
-            nu="auto" if nu is None else nu,
+            scaling=scaling,
             calibration=calibration,
             n_volume_points=volume_points,
             n_jobs=jobs,

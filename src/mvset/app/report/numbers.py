@@ -22,7 +22,6 @@ from mvset.volume.measure import VolumeEstimate
 
 _STEPS = [*np.round(np.arange(0.60, 0.995, 0.01), 2).tolist(), 0.995]
 CONFIDENCE = 0.95  # of all bands
-_MAX_NEGATIVE_LOG = 750.0  # more than -log of the smallest positive float64
 _MAX_PAIRS = 6  # of columns that are drawn
 _COMPLETIONS = 10  # rows whose other values a grid point is given
 _RESOLUTION = 64  # grid points per axis of a panel
@@ -47,6 +46,11 @@ class ReportNumbers:
     box_shares: Array  # volumes relative to the box of the normal ranges
     over_time: OverTime
     shows_rows: bool = True
+
+    @property
+    def has_volumes(self) -> bool:
+        """Whether volumes were measured."""
+        return self.volumes[-1].is_measured
 
     @property
     def start(self) -> int:
@@ -139,8 +143,7 @@ def _chance_shares(model: FittedModel, survey: TableSummary) -> tuple[float, flo
 
 def interpolated_levels(numbers: ReportNumbers, scores: Array) -> Array:
     """Continuous levels for contour plots: exact at the slider's masses, interpolated between, above 1 far out."""
-    with np.errstate(divide="ignore"):  # scores and offsets may be zero
-        distances, knots = (np.minimum(-np.log(values), _MAX_NEGATIVE_LOG) for values in (scores, numbers.offsets))
+    distances, knots = -scores, -numbers.offsets
     masses = numbers.survey.masses
     # One more knot on either side, so that the contours at the first and the last mass are closed.
     knots = np.concatenate([[knots[0] - 1.0], knots, [knots[-1] + 2.0]])
@@ -202,7 +205,7 @@ def _projection(drawn: _DrawnRows, pair: tuple[int, int]) -> Slice:
     the two columns. A row inside a set lies in the projection of the set, but so may a row outside. Rows
     outside the grid are moved to its edge.
     """
-    function = replace(cast(Score, drawn.model.sets.function), precision="single")  # enough for a picture
+    function = cast(Score, drawn.model.sets.function).in_single  # enough for a picture
     x, y = (drawn.axis(f) for f in pair)
     grid = np.stack(np.meshgrid(*(drawn.transformed(f, axis) for f, axis in zip(pair, (x, y), strict=True))), axis=-1)
     grid = grid.reshape(-1, 2)

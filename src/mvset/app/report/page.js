@@ -67,7 +67,7 @@
       Plotly.restyle(id, { "contours.start": mass, "contours.end": mass }, [1]);
       Plotly.restyle(id, marker, [2]);
     }
-    for (const id of ["levels", "volumes"]) {
+    for (const id of ["levels", "volumes"].filter((id) => id in figures)) {
       const last = figures[id].layout.shapes.length - 1;
       Plotly.relayout(id, { [`shapes[${last}].x0`]: mass, [`shapes[${last}].x1`]: mass });
     }

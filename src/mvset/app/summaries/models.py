@@ -7,6 +7,8 @@ from mvset.wording import counted
 
 _MANY = 0.6  # share of the calibration rows that effective rows must fall below to be mentioned
 
+_SCALINGS = {None: "none", "standard": "standard", "whiten": "whiten", "both": "standard and whiten"}
+
 
 def json_summary(model: FittedModel) -> dict[str, Any]:
     """Parameters and results of a fitted model, as written by ``--json``."""
@@ -24,12 +26,14 @@ def json_summary(model: FittedModel) -> dict[str, Any]:
         "effective_rows": interval.effective_rows,
         "strata": None if sets.strata is None else sets.strata.labels,
         "scaling": model.estimator.scaling_,
-        "nu": model.estimator.nu_,
-        "sigma": model.estimator.sigma_,
+        "views": [
+            {"scaling": view.scaling, "nu": view.nu, "sigma": view.sigma, "shrinkage": view.shrinkage}
+            for view in model.estimator.views_
+        ],
         "offset": sets.offset(),
-        "volume": volume.value,
-        "volume_standard_error": volume.standard_error,
-        "log_volume": volume.log_value,
+        "volume": volume.value if volume.is_measured else None,
+        "volume_standard_error": volume.standard_error if volume.is_measured else None,
+        "log_volume": volume.log_value if volume.is_measured else None,
         "support_vectors": len(model.estimator.support_vectors_),
         "seed": model.estimator.random_state,
     }
@@ -55,5 +59,8 @@ def text_summary(model: FittedModel) -> dict[str, str]:
     if model.before is not None:
         standardised = all(type(step).__name__ == "StandardScaler" for _, step in model.before.steps)
         units = f", of {'standardised' if standardised else 'transformed'} columns"
-    facts["scaling"] = f"{estimator.scaling_ or 'none'}, nu {estimator.nu_:g}"
-    return {**facts, "sigma": f"{estimator.sigma_:.4g}{units}", "volume": f"{sets.volume()}{units}"}
+    nus = " and ".join(f"{view.nu:g}" for view in estimator.views_)
+    sigmas = " and ".join(f"{view.sigma:.4g}" for view in estimator.views_)
+    facts["scaling"] = f"{_SCALINGS[estimator.scaling_]}, nu {nus}"
+    volume = sets.volume()
+    return {**facts, "sigma": f"{sigmas}{units}", "volume": f"{volume}{units if volume.is_measured else ''}"}

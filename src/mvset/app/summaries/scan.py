@@ -224,7 +224,7 @@ class TableScan:
         candidates = np.flatnonzero(scored.score <= highest)
         if not len(candidates):
             return
-        # Scores far from all training rows underflow to zero: rank those by their distance.
+        # Rows with values that were not seen have one score: they are ranked by their distance.
         contributions = scored.contributions(candidates)
         furthest = np.lexsort((-_distances(contributions), scored.score[candidates]))[:n]
         selected, contributions = candidates[furthest], contributions[furthest]
