@@ -59,9 +59,9 @@ def test_rows_far_away_keep_their_order_and_are_outside(dtype, model, as_array):
 
 def test_each_of_two_views_decides_about_some_rows(two_views_model, as_array, new_rows):
     """Else the tests of two views test nothing."""
-    assert set(two_views_model._function.deciding(new_rows[:1000])) == {0, 1}
-    assert set(two_views_model._function.deciding(border_rows(two_views_model, 150, np.float32))) == {0, 1}
-    slopes = [view.slope for view in two_views_model._function.views]
+    assert set(two_views_model._neighbourhood.deciding(new_rows[:1000])) == {0, 1}
+    assert set(two_views_model._neighbourhood.deciding(border_rows(two_views_model, 150, np.float32))) == {0, 1}
+    slopes = [view.slope for view in two_views_model._neighbourhood.views]
     assert slopes[0] == 1.0 != slopes[1]
 
 
@@ -97,7 +97,7 @@ def test_levels_and_p_values_differ_by_rounding_at_most(model, as_array, new_row
     rows = new_rows.astype(np.float32)
     sets, scores = model.sets_, model.score_samples(rows)
     levels, p_values = host(model.level(as_array(rows))), host(model.p_value(as_array(rows)))
-    error = 2e-5 * max(view.slope for view in model._function.views)
+    error = 2e-5 * max(view.slope for view in model._neighbourhood.views)
     assert (sets.level(scores + error) <= levels).all()
     assert (levels <= sets.level(scores - error)).all()
     assert (sets.p_value(scores - error) <= p_values).all()

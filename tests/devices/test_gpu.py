@@ -43,7 +43,7 @@ def large_model_of_two_views(request):
         warnings.simplefilter("ignore")
         model.fit(paper_mixture(request.param).sample(30_000, random_state=0))
     assert is_mixed(model)
-    assert len(model._function.views) == 2
+    assert len(model._neighbourhood.views) == 2
     return model
 
 
@@ -109,7 +109,7 @@ def test_scores_in_float32(large_model, compiled):
     scores = large_model.score_samples(torch.asarray(X, device="cuda")).cpu().numpy()
     expected = large_model.score_samples(X)
     assert_scores_agree(scores, expected, large_model)
-    function = large_model._function
+    function = large_model._neighbourhood
     exact = replace(function, views=[replace(view, precision="double") for view in function.views])
     assert_scores_agree(scores[:20_000], exact(X[:20_000].astype(float)), large_model)
 
@@ -119,7 +119,7 @@ def test_two_views(large_model_of_two_views, compiled, dtype):
     model = large_model_of_two_views
     X = rows_like(model, 200_000, dtype)
     rows = torch.asarray(X, device="cuda")
-    assert set(model._function.deciding(X[:20_000].astype(float))) == {0, 1}
+    assert set(model._neighbourhood.deciding(X[:20_000].astype(float))) == {0, 1}
     assert_scores_agree(model.score_samples(rows).cpu().numpy(), model.score_samples(X), model)
     assert np.count_nonzero(model.predict(rows).cpu().numpy() != model.predict(X)) == 0
 

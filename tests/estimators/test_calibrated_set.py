@@ -3,6 +3,7 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from pyod.models.knn import KNN
 from sklearn.base import clone
@@ -124,7 +125,7 @@ def test_scikit_learn_checks(estimator, check):
 
 
 def test_volumes_of_too_few_points_warn_here():
-    rows = paper_mixture(15).sample(300, random_state=0)
+    rows = paper_mixture(9).sample(300, random_state=0)
     said = r"in the set of mass 0\.99 is \d+; \d+ are needed\. Raise n_volume_points\.$"
     with pytest.warns(UserWarning, match=said) as caught:
         CalibratedSet(GaussianMixture(2), splits=2, n_volume_points=20, random_state=0).fit(rows)
@@ -164,3 +165,44 @@ def test_a_constant_column_warns_here():
     with pytest.warns(UserWarning, match="constant in column 1: volumes are measured across the other") as caught:
         CalibratedSet(IsolationForest(n_estimators=10), splits=2, random_state=0).fit(rows)
     assert caught[0].filename == __file__
+
+
+def correlated_rows(n, seed):
+    """Ten sensors of three quantities, with noise."""
+    mixing = np.random.default_rng(9).normal(size=(3, 10))
+    draw = np.random.default_rng(seed)
+    return draw.normal(size=(n, 3)) @ mixing + 0.1 * draw.normal(size=(n, 10))
+
+
+@pytest.mark.parametrize("detector", [GaussianMixture(), IsolationForest(n_estimators=10)])
+def test_the_sensor_that_breaks_the_correlations_explains_a_row(detector):
+    model = CalibratedSet(detector, splits=2, random_state=0).fit(correlated_rows(500, 0))
+    faulty = correlated_rows(100, 1)
+    faulty[:, 4] += 1.5
+    contributions = model.explain(faulty)
+    top = np.abs(contributions).argmax(axis=1)
+    assert np.mean(top == 4) > 0.95
+    assert (contributions[top == 4, 4] > 0).all()
+    assert (model.predict(model.examples_) == 1).all()
+
+
+def test_examples_are_at_most_a_thousand_training_rows():
+    model = CalibratedSet(GaussianMixture(), splits=2, random_state=0).fit(MIXTURE.sample(1500, random_state=0))
+    assert 900 < len(model.examples_) <= 1000
+    assert {tuple(row) for row in model.examples_} <= {tuple(row) for row in MIXTURE.sample(1500, random_state=0)}
+
+
+def test_few_rows_of_many_columns_are_explained():
+    rows = np.random.default_rng(0).normal(size=(12, 20))
+    model = CalibratedSet(IsolationForest(n_estimators=5), mass=0.8, splits=2, random_state=0).fit(rows)
+    new = np.zeros((1, 20))
+    new[0, 3] = 50.0
+    assert np.abs(model.explain(new)).argmax() == 3
+
+
+def test_a_stream_is_fitted_like_an_array_of_its_rows():
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    stream = pa.Table.from_pandas(frame).to_reader(max_chunksize=100)
+    model, expected = (CalibratedSet(GaussianMixture(), splits=2, random_state=0).fit(each) for each in (stream, X))
+    assert list(model.feature_names_in_) == list("abcd")
+    np.testing.assert_array_equal(model.score_samples(frame), expected.score_samples(X))

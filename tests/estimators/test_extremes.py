@@ -37,7 +37,7 @@ REFUSED = {
 
 def oracle(model, X):
     """Scores in extended precision, by the definition: the smallest of the views' log expansions on their scales."""
-    function = model._function
+    function = model._neighbourhood
     return np.min([view.shift + view.slope * _log_expansion(function, view, X) for view in function.views], axis=0)
 
 

@@ -25,6 +25,7 @@ from mvset.calibration.calibration import Calibration
 from mvset.calibration.offsets import order_statistics
 from mvset.calibration.score_summary import ScoreSummary
 from mvset.exceptions import MvsetWarning
+from mvset.metrics.detectors import detector_by_name
 from mvset.paper import CalibratedOneClassSVM, PluginKernelDensity
 from mvset.paper.datasets import two_moons
 
@@ -89,12 +90,14 @@ MODELS = {
     "groups": lambda: minimum_volume_set().fit(ARRAY, strata=CODES),
     "large_table": of_a_large_table,
     "calibrated_set": lambda: mvset.CalibratedSet(GaussianMixture(2, random_state=0), **SMALL).fit(frame(ARRAY)),
+    "neighbours": lambda: mvset.CalibratedSet(detector_by_name("knn"), **SMALL).fit(frame(ARRAY)),
     "plugin_density": lambda: PluginKernelDensity(sigma=0.3, n_volume_points=64, random_state=0).fit(ARRAY),
     "one_class_svm": lambda: mvset.OneClassSVM(sigma=0.5, nu=0.2).fit(ARRAY),
     "pipeline": lambda: make_pipeline(StandardScaler(), minimum_volume_set()).fit(frame(ARRAY)),
     "drift_monitor": monitor,
 }
-TABLES = {"scaling": frame(NEW), "calibrated_set": frame(NEW), "pipeline": frame(NEW), "imputation": with_gaps(NEW)}
+TABLES = {name: frame(NEW) for name in ("scaling", "calibrated_set", "neighbours", "pipeline")}
+TABLES["imputation"] = with_gaps(NEW)
 TABLES["two_views"] = np.vstack([NEW, [[1e5, 0.0], [0.0, -1e300]]])  # far rows have an order
 TABLES["categories"] = frame(NEW, c=["x", "y", "z", "unseen"] * 4)
 

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 import sklearn
 import skops.io
-from sklearn.ensemble import IsolationForest
+from sklearn.ensemble import RandomTreesEmbedding
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.impute import SimpleImputer
 from sklearn.mixture import GaussianMixture
@@ -103,13 +103,15 @@ def test_a_damaged_metric_is_refused(tmp_path):
         mvset.load(tmp_path / "m")
 
 
-def test_detectors_of_others_need_to_be_trusted(tmp_path):
-    forest = mvset.CalibratedSet(IsolationForest(n_estimators=5), splits=2, random_state=0).fit(X)
-    mvset.save(forest, tmp_path / "m")
+def test_trees_elsewhere_than_in_isolation_forests_need_to_be_trusted(tmp_path):
+    trees = make_pipeline(
+        RandomTreesEmbedding(2, sparse_output=False, random_state=0), mvset.OneClassSVM(sigma=1.0)
+    ).fit(X)
+    mvset.save(trees, tmp_path / "m")
     with pytest.raises(ModelFileError, match=r"not known to be safe: sklearn\.tree\._tree\.Tree\. If you trust"):
         mvset.load(tmp_path / "m")
     again = mvset.load(tmp_path / "m", trusted=["sklearn.tree._tree.Tree"])
-    np.testing.assert_array_equal(again.predict(NEW), forest.predict(NEW))
+    np.testing.assert_array_equal(again.predict(NEW), trees.predict(NEW))
 
 
 def test_an_unknown_type_is_refused_by_name_and_not_run(tmp_path, model):

@@ -13,7 +13,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
 from mvset import MinimumVolumeSet
-from mvset.metrics.detectors import check_row_by_row, input_format, score_function
+from mvset.metrics.detectors import (
+    NeighbourDistance,
+    check_row_by_row,
+    detector_by_name,
+    input_format,
+    score_function,
+)
 
 X = np.random.default_rng(0).normal(size=(300, 3))
 FAR = np.full((1, 3), 8.0)
@@ -78,3 +84,19 @@ def test_scores_that_depend_on_the_batch_are_refused():
     score = score_function(model)
     with pytest.raises(ValueError, match=r"ECOD.* change with the rows that are scored together"):
         check_row_by_row(model, score, X, score(X))
+
+
+def test_the_distance_to_the_fifth_neighbour():
+    rows, new = np.random.default_rng(0).normal(size=(50, 3)), np.random.default_rng(1).normal(size=(20, 3))
+    distances = np.sort(np.linalg.norm(new[:, np.newaxis] - rows, axis=2), axis=1)
+    np.testing.assert_allclose(NeighbourDistance().fit(rows).score_samples(new), -distances[:, 4])
+
+
+@pytest.mark.parametrize("name", ["gaussian", "iforest", "lof", "knn"])
+def test_detectors_by_name_do_not_depend_on_units(name):
+    rows = np.random.default_rng(0).normal(size=(200, 3))
+    detector = detector_by_name(name)
+    if name == "iforest":
+        detector.set_params(isolationforest__random_state=0)
+    scores, scaled = (detector.fit(each).score_samples(each[:50]) for each in (rows, rows * [2.0**-14, 1.0, 2.0**17]))
+    np.testing.assert_allclose(scores, scaled, rtol=1e-6)

@@ -28,11 +28,10 @@ from mvset.svm.gram import GaussianGram, gaussian_gram
 from mvset.svm.scaling import Scaling, ScalingName
 from mvset.values import Array
 from mvset.volume.measure import VolumeSample
-from mvset.volume.sampler import SUFFICIENT, VolumeSampler
+from mvset.volume.sampler import MEASURED_COLUMNS, SUFFICIENT, VolumeSampler
 
 _PILOT_SHARE = 0.1  # share of the points in a first sample, which tells for which set to draw all of them
 _COMPARABLE = 50  # effective sample size: in few columns volumes known to 15 % rank bandwidths better than bounds do
-MEASURED_COLUMNS = 10  # up to here measured volumes choose better than a bound (docs/method.md)
 _LONGER_SIDES = 0.02  # logarithm: in simulations wider sets find as much or more, and sets of normal rows more
 _NU_ROWS = 200  # volumes of fewer rows do not tell whether a narrower bandwidth is better, or only seems so
 _BOUNDED_SPLITS = 5  # whose bounds are compared: a round over all rows, without the noise of sample points

@@ -25,7 +25,7 @@ from mvset.rows.validation import check_columns, checked_share, validated_rows
 from mvset.svm.score import Score
 from mvset.values import Array, Indices
 from mvset.volume.measure import VolumeEstimate
-from mvset.volume.sampler import VolumeSampler, warn_if_unreliable
+from mvset.volume.sampler import MEASURED_COLUMNS, VolumeSampler, warn_if_unreliable
 
 
 class SetEstimator(OutlierMixin, BaseEstimator):
@@ -498,7 +498,8 @@ def measured_sets(
     """Nested sets of any score, with a volume sample for the largest set around the mass; warns if it is too small."""
     masses = mass_grid(mass)
     largest = calibration.offset(masses[-1])
-    sample = sampler.draw(lambda points: score(points) >= largest)
+    draw = sampler.draw_if_sufficient if sampler.n_varying > MEASURED_COLUMNS else sampler.draw
+    sample = draw(lambda points: score(points) >= largest)
     sets = FittedSets(
         function=score,
         mass=mass,

@@ -17,12 +17,19 @@ from mvset.calibration.split_models import pooled_scores
 from mvset.calibration.splits import RandomSplitting, Split, splitting, warn_if_unresolved
 from mvset.calibration.views import HeldOut
 from mvset.calibration.ways import HeldOutRows
-from mvset.estimators.base import SetEstimator, measured_sets
+from mvset.estimators.base import measured_sets
+from mvset.estimators.explained import ExplainedSetEstimator
 from mvset.metrics.detectors import InputFormat, check_row_by_row, input_format, score_function
 from mvset.parallel import Map
+from mvset.rows.stream import row_stream
+from mvset.rows.survey import all_rows
 from mvset.rows.validation import checked_labels, checked_ranges, validated_rows
+from mvset.svm.scaling import Scaling
+from mvset.svm.score import Score, View
 from mvset.values import Array, ArrayValue
 from mvset.volume.sampler import INDEPENDENT_DRAWS, VolumeSampler
+
+_N_EXAMPLES = 1000
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,7 @@ class MeanScore(ArrayValue):
 
 
 @dataclass(repr=False, eq=False)
-class CalibratedSet(MetaEstimatorMixin, SetEstimator):
+class CalibratedSet(MetaEstimatorMixin, ExplainedSetEstimator):
     """Nested sets of given mass from any outlier detector.
 
     What :class:`MinimumVolumeSet` does to the one-class SVM, for any detector with a score: it is fitted on part of the
@@ -78,6 +85,8 @@ class CalibratedSet(MetaEstimatorMixin, SetEstimator):
     ----------
     detectors_ : list
         The fitted detectors, one per split.
+    examples_ : ndarray of shape (n_examples, n_features_in_)
+        Up to a thousand training rows inside the set, with which rows are compared that are explained.
     offset_ : float
         Offset of the set of mass `mass`: ``decision_function = score_samples - offset_``.
     volume_ : VolumeEstimate
@@ -111,7 +120,7 @@ class CalibratedSet(MetaEstimatorMixin, SetEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SetEstimator._parameter_constraints,
+        **ExplainedSetEstimator._parameter_constraints,
         "detector": [HasMethods(["fit"])],
         "splits": [Interval(Integral, 1, None, closed="left"), HasMethods("split")],
         "time_order": ["boolean"],
@@ -132,12 +141,12 @@ class CalibratedSet(MetaEstimatorMixin, SetEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows of normal behaviour.
+        X : array-like of shape (n_samples, n_features), or a stream of rows
+            Rows of normal behaviour, all numbers. Streams are read into memory.
         y : Ignored
             Present for API consistency.
         groups : array-like of shape (n_samples,), optional
-            What several rows have in common; see :meth:`MinimumVolumeSet.fit`.
+            Labels of rows that belong together; see :meth:`MinimumVolumeSet.fit`.
 
         Returns
         -------
@@ -154,8 +163,13 @@ class CalibratedSet(MetaEstimatorMixin, SetEstimator):
         >>> model.predict([[2.5, 2.5], [5.0, 5.0]])
         array([ 1, -1])
         """
+        stream = row_stream(X)
+        if stream is not None:
+            X = all_rows(stream)
         as_input = input_format(X)
         X = validated_rows(self, X, reset=True)
+        if stream is not None:
+            self.feature_names_in_ = np.array(stream.names, dtype=object)
         groups = None if groups is None else checked_labels(groups, len(X), "groups")
         lowest, highest = checked_ranges(self, X, one_scale=False)
         rng = check_random_state(self.random_state)
@@ -180,7 +194,19 @@ class CalibratedSet(MetaEstimatorMixin, SetEstimator):
             ConstantColumns.between(lowest, highest),
             VolumeSampler("auto", X, self.n_volume_points, rng, INDEPENDENT_DRAWS),
         )
+        drawn = X[np.sort(rng.permutation(len(X))[:_N_EXAMPLES])]
+        known = self.sets_.scores(drawn)
+        self.examples_ = drawn[known >= min(self.offset_, known.max())]
         return self
+
+    @property
+    def _neighbourhood(self) -> Score:
+        """A kernel density estimate of the examples, with correlations removed; its bandwidth is by Scott's rule."""
+        rows = self.examples_
+        n_rows, n_columns = rows.shape
+        scaling = Scaling.fitted("whiten" if n_rows > n_columns else "standard", rows, np.zeros(n_columns))
+        view = View(np.full((1, n_rows), 1.0 / n_rows), n_rows ** (-1.0 / (n_columns + 4.0)), [scaling])
+        return Score(self._encoding, rows, rows.mean(axis=0), [view])
 
 
 def _with_seeds(detector: Any, rng: np.random.RandomState) -> Any:

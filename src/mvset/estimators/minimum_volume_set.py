@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from mvset.bandwidth.choice import FittedView, Selection
 from mvset.bandwidth.curves import BandwidthCurve, mass_grid
@@ -22,8 +21,8 @@ from mvset.calibration.guarantees import CALIBRATION_MODES, CalibrationMode
 from mvset.calibration.plan import CalibrationPlan
 from mvset.calibration.splits import warn_if_unresolved
 from mvset.calibration.strata import StratumCalibrations
-from mvset.devices.places import place_of
 from mvset.estimators.base import SetEstimator
+from mvset.estimators.explained import ExplainedSetEstimator
 from mvset.estimators.training_rows import training_rows
 from mvset.parallel import thread_map
 from mvset.progress import Verbosity, progress_line
@@ -32,11 +31,9 @@ from mvset.svm.score import Score
 from mvset.values import Array
 from mvset.volume.measure import inside_sets, measure
 
-_UNSEEN = 1e6  # contribution of a value that the training rows did not have
-
 
 @dataclass(repr=False, eq=False)
-class MinimumVolumeSet(SetEstimator):
+class MinimumVolumeSet(ExplainedSetEstimator):
     r"""Minimum Volume set of a given mass, with calibrated offset and automatic bandwidth.
 
     Estimate the smallest region that contains a share `mass` of the distribution of the rows. A Gaussian one-class SVM
@@ -360,17 +357,17 @@ class MinimumVolumeSet(SetEstimator):
     @property
     def support_vectors_(self) -> Array:
         """Rows with a non-zero weight in at least one split."""
-        return self._function.centres
+        return self._neighbourhood.centres
 
     @property
     def dual_coef_(self) -> Array:
         """Their weights."""
-        return np.concatenate([view.weights for view in self._function.views])
+        return np.concatenate([view.weights for view in self._neighbourhood.views])
 
     @property
     def column_scales_(self) -> Array:
         """Unit of distance of each column in the scaling."""
-        return self._encoding.units(self._function.units(self._function.views[0]))
+        return self._encoding.units(self._neighbourhood.units(self._neighbourhood.views[0]))
 
     @property
     def categories_(self) -> dict[Any, list[str]]:
@@ -379,79 +376,5 @@ class MinimumVolumeSet(SetEstimator):
         return {names[j]: list(values) for j, values in zip(categories.indices, categories.values, strict=True)}
 
     @property
-    def _function(self) -> Score:
+    def _neighbourhood(self) -> Score:
         return cast(Score, self.sets_.function)
-
-    def explain(self, X: Any) -> Array:
-        r"""Return how far each feature of each row is from the normal rows around it.
-
-        With the score :math:`f(x) = \sum_j c_j k_\sigma(x, x_j)`, the mean shift moves a row to the mean of the support
-        vectors around it, :math:`m(x) = \sum_j c_j k_\sigma(x, x_j)\, x_j / f(x)`. The explanation is the displacement
-        of the row from there, in units of the bandwidth,
-
-        .. math:: (x - m(x)) / \sigma = -\sigma \nabla \log f(x).
-
-        With a scaling, each feature is in its own unit of distance, `column_scales_`. With "whiten" the displacement
-        is relative to what the other features predict.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to explain.
-
-        Returns
-        -------
-        contributions : ndarray of shape (n_samples, n_features)
-            Positive where a value is higher than is normal around it, negative where it is lower. The largest absolute
-            value contributes most. A category contributes more the rarer its value is among rows with such numbers. For
-            numbers, ``X - sigma_ * column_scales_ * contributions`` is the nearest normal value of each feature, given
-            the others. The contribution of a column that never changed in the training rows is in units of the smallest
-            change that counts.
-
-        Notes
-        -----
-        It costs about twice as much as `score_samples`, and is right in the far tail, where kernels underflow. It looks
-        at the support vectors around a row, not at all rows, and takes one step, not the whole way into the set.
-        Half-way between two clusters it points to neither. If two columns rise and fall together, a row off their line
-        is explained by both. Deep inside the set contributions are small and mean nothing.
-
-        References
-        ----------
-        Y. Cheng, "Mean shift, mode seeking, and clustering", IEEE Trans. PAMI 17 (1995).
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from mvset import MinimumVolumeSet
-        >>> X = np.random.default_rng(0).normal(size=(500, 3))
-        >>> model = MinimumVolumeSet(sigma=1.0, random_state=0).fit(X)
-        >>> contributions = model.explain([[0.0, 6.0, 0.0]])
-        >>> int(np.abs(contributions).argmax()), bool(contributions[0, 1] > 0)
-        (1, True)
-        """
-        check_is_fitted(self, "sets_")
-        if (place := place_of(X)) is not None:  # few rows are explained: through host memory
-            rows = self._rows_at(X, place)
-            rows = rows if isinstance(rows, np.ndarray) else place.double_on_host(rows)
-            return cast(Array, place.array(self._contributions(rows)))
-        return self._contributions(self._rows(X))
-
-    def _contributions(self, X: Array) -> Array:
-        """Contributions of validated rows."""
-        encoding = self._encoding
-        with thread_map(self.n_jobs) as run:
-            contributions = encoding.by_column(self._function.displacement(encoding.encoded(X), run)[0])
-        constants = self.sets_.constants
-        contributions[:, constants.indices] = constants.changes(X) / constants.tolerances
-        contributions[:, encoding.categories.indices] += np.where(encoding.categories.unseen(X), _UNSEEN, 0.0)
-        return contributions
-
-    def _normal_near(self, X: Any) -> Array:
-        """The nearest normal values of rows; the constant value where a column never changed before."""
-        X, encoding, function, constants = self._rows(X), self._encoding, self._function, self.sets_.constants
-        encoded = encoding.encoded(X)
-        with thread_map(self.n_jobs) as run:
-            displacement, units = function.displacement(encoded, run)
-        normal = encoding.decoded(encoded - units * displacement)
-        normal[:, constants.indices] = constants.values
-        return normal

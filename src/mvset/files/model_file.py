@@ -16,6 +16,7 @@ from mvset.estimators.drift_monitor import DriftMonitor
 from mvset.exceptions import ModelFileError, ModelFileWarning, warn
 from mvset.files.archive import NOTE, Archive, DamagedError, check_schema, noted_digest
 from mvset.files.atomic import atomic_write
+from mvset.files.trees import TREE, UnknownTreeError, check_trees
 from mvset.version import __version__
 from mvset.wording import Message
 
@@ -23,17 +24,16 @@ _FORMAT = 8  # raised when models of before can no longer be read
 # Values and estimators, whose constructors check them. The last is in scikit-learn's imputers.
 _CHECKED = """
     bandwidth.choice.FittedView bandwidth.choice.Selection bandwidth.curves.BandwidthCurve
-    calibration.calibration.Calibration
-    calibration.constant_columns.ConstantColumns calibration.fitted_sets.FittedSets calibration.guarantees.Guarantee
-    calibration.strata.StratumCalibrations estimators.calibrated_set.CalibratedSet
-    estimators.calibrated_set.MeanScore estimators.drift_monitor.Bets estimators.drift_monitor.DriftMonitor
-    estimators.minimum_volume_set.MinimumVolumeSet estimators.one_class_svm.OneClassSVM
-    metrics.detectors.InputFormat paper.calibrated_one_class_svm.CalibratedOneClassSVM
-    paper.plugin_kernel_density.PluginKernelDensity rows.categories.Categories rows.encoding.RowEncoding
-    rows.imputation.Imputation svm.expansion.KernelExpansion svm.scaling.Scaling svm.score.Score svm.score.View
-    volume.measure.VolumeSample
+    calibration.calibration.Calibration calibration.constant_columns.ConstantColumns
+    calibration.fitted_sets.FittedSets calibration.guarantees.Guarantee calibration.strata.StratumCalibrations
+    estimators.calibrated_set.CalibratedSet estimators.calibrated_set.MeanScore estimators.drift_monitor.Bets
+    estimators.drift_monitor.DriftMonitor estimators.minimum_volume_set.MinimumVolumeSet
+    estimators.one_class_svm.OneClassSVM metrics.detectors.InputFormat metrics.detectors.NeighbourDistance
+    paper.calibrated_one_class_svm.CalibratedOneClassSVM paper.plugin_kernel_density.PluginKernelDensity
+    rows.categories.Categories rows.encoding.RowEncoding rows.imputation.Imputation svm.expansion.KernelExpansion
+    svm.scaling.Scaling svm.score.Score svm.score.View volume.measure.VolumeSample
 """
-_TRUSTED = [*(f"mvset.{name}" for name in _CHECKED.split()), "numpy.dtype"]
+_TRUSTED = [*(f"mvset.{name}" for name in _CHECKED.split()), "numpy.dtype", TREE]
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -138,9 +138,11 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
         model = skops_io.loads(archive.members, trusted=[*_TRUSTED, *trusted])
         if not isinstance(model, BaseEstimator | DriftMonitor):
             raise ValueError(f"it holds a {type(model).__name__}, not a model")
+        if TREE not in trusted:
+            check_trees(model)
         return model
-    except UntrustedTypesFoundException:
-        unknown = sorted(set(skops_io.get_untrusted_types(data=archive.members)) - {*_TRUSTED, *trusted})
+    except (UntrustedTypesFoundException, UnknownTreeError):
+        unknown = sorted(set(skops_io.get_untrusted_types(data=archive.members)) - {*_TRUSTED, *trusted}) or [TREE]
         message = Message(
             "{path} contains types that are not known to be safe: {types}.",
             "If you trust where the file comes from, use mvset.load(path, {trusted:[the types that you know]}).",

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from sklearn.neighbors import NearestNeighbors
 
 from mvset.rows.layout import ColumnLayout
 from mvset.rows.validation import check_extent, checked_rows, column_ranges
@@ -32,6 +33,32 @@ def score_function(scorer: Any) -> Score:
         )
     score, source = getattr(scorer, name), f"{'the function' if name == '__call__' else name} of {scorer!r}"
     return lambda rows: signs[name] * _checked(score(rows), len(rows), source)
+
+
+class NeighbourDistance(NearestNeighbors):
+    """Minus the distance to the fifth nearest training row, which scikit-learn has no detector for."""
+
+    def score_samples(self, X: Any) -> Array:
+        """Higher is more normal."""
+        return -np.asarray(self.kneighbors(X)[0][:, -1])
+
+
+def detector_by_name(name: str) -> Any:
+    """A detector that people know by its name: "gaussian", "iforest", "lof" or "knn"."""
+    from sklearn.ensemble import IsolationForest
+    from sklearn.mixture import GaussianMixture
+    from sklearn.neighbors import LocalOutlierFactor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    detectors = {
+        "gaussian": GaussianMixture(),
+        "iforest": IsolationForest(),
+        # Not by trees, which a model file cannot hold.
+        "lof": LocalOutlierFactor(novelty=True, algorithm="brute"),
+        "knn": NeighbourDistance(algorithm="brute"),
+    }
+    return make_pipeline(StandardScaler(), detectors[name])
 
 
 def is_pyod(detector: Any) -> bool:

@@ -25,6 +25,7 @@ _MAX_FACTOR = 8  # "auto" draws at most this many times the number of points req
 _MANY_VALUES = 1_000_000  # of all points together: in so many columns more points would not measure anything either
 _FEW_POINTS = 250
 _PILOT_SHARE = 0.1
+MEASURED_COLUMNS = 10  # up to here measured volumes choose better than a bound (docs/method.md)
 MOST_COLUMNS = 50  # in more, no sample measures the volume of any set but a ball
 _BOX_DIMENSIONS = 3  # up to here the box is well hit, and a Sobol point is as good as ten random ones
 
@@ -54,7 +55,7 @@ class VolumeSampler:
         layout = layout or ColumnLayout(X.shape[1])
         self.X: Array = X[:, : layout.n_numeric]
         self._n_encoded: int = X.shape[1]
-        self._n_varying: int = int(np.count_nonzero(np.ptp(self.X, axis=0)))
+        self.n_varying: int = int(np.count_nonzero(np.ptp(self.X, axis=0)))
         self._cells: CellSampler | None = CellSampler(X, layout, rng) if layout.sizes else None
         most = max(_FEW_POINTS, _MANY_VALUES // X.shape[1]) if method == "auto" else n_points
         self.n_points: int = min(int(n_points), most)
@@ -74,7 +75,7 @@ class VolumeSampler:
         many. A sample with `share` below one is preliminary and stays as it is. In more columns than `MOST_COLUMNS`
         "auto" draws no points.
         """
-        if self.method == "auto" and self._n_varying > MOST_COLUMNS:
+        if self.method == "auto" and self.n_varying > MOST_COLUMNS:
             return no_sample(self._n_encoded)
         n_points = max(1, int(share * self.n_points))
         if not self.adaptive:

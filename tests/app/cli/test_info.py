@@ -3,11 +3,12 @@ import json
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
-from sklearn.ensemble import IsolationForest
+from sklearn.ensemble import RandomTreesEmbedding
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import mvset as library
+from mvset.paper import PluginKernelDensity
 
 X = np.random.default_rng(0).normal(size=(150, 2))
 
@@ -58,15 +59,15 @@ def test_units_are_those_of_the_preprocessed_columns(mvset, folder):
 
 MODELS = {
     "OneClassSVM": lambda: library.OneClassSVM(sigma=1.0).fit(X),
-    "CalibratedSet": lambda: library.CalibratedSet(library.OneClassSVM(sigma=1.0), splits=2, random_state=0).fit(X),
+    "PluginKernelDensity": lambda: PluginKernelDensity(sigma=0.5).fit(X),
     "unfitted": lambda: library.MinimumVolumeSet(),
-    "forest": lambda: library.CalibratedSet(IsolationForest(n_estimators=2), splits=2, random_state=0).fit(X),
+    "trees": lambda: make_pipeline(RandomTreesEmbedding(2, sparse_output=False), library.OneClassSVM(sigma=1.0)).fit(X),
 }
 SAID = {
     "OneClassSVM": "m.mvset: A MinimumVolumeSet is needed, alone or at the end of a Pipeline; got OneClassSVM.",
-    "CalibratedSet": "m.mvset: A MinimumVolumeSet is needed, alone or at the end of a Pipeline; got CalibratedSet.",
+    "PluginKernelDensity": "m.mvset: A MinimumVolumeSet is needed, alone or at the end of a Pipeline; got PluginKernel",
     "unfitted": "m.mvset: This MinimumVolumeSet instance is not fitted yet.",
-    "forest": "m.mvset contains types that are not known to be safe: sklearn.tree._tree.Tree.",
+    "trees": "m.mvset contains types that are not known to be safe: sklearn.tree._tree.Tree.",
 }
 
 

@@ -61,7 +61,7 @@ def test_the_curve_and_the_band_of_true_masses(numbers):
 
 
 def test_the_bandwidth_chosen_is_marked(numbers):
-    tried, chosen = bandwidth_figure(numbers).data
+    tried, chosen = bandwidth_figure(numbers.bandwidths, numbers.model.estimator.sigma_).data
     np.testing.assert_array_equal(tried.x, [0.7, 1.0])
     assert list(chosen.x) == [numbers.model.estimator.sigma_]
 
@@ -85,14 +85,14 @@ def with_bandwidths(numbers, sigmas, values, errors=None):
 )
 def test_all_bandwidths_are_within_the_axis(numbers, values, errors):
     drawn = with_bandwidths(numbers, np.geomspace(0.1, 3.0, len(values)), values, errors)
-    axis = bandwidth_figure(drawn).layout.yaxis
+    axis = bandwidth_figure(drawn.bandwidths, 1.0).layout.yaxis
     low, high = 10.0 ** np.array(axis.range) if axis.type == "log" else axis.range
     assert low < min(values) <= max(np.add(values, errors or 0.0)) < high
 
 
 @pytest.mark.parametrize("sigmas", [(0.1, 0.2), (1.01, 1.04), (1e-6, 1e6), (3.0, 3.0), (0.02, 90.0), (0.15, 1.1)])
 def test_labels_of_bandwidths_do_not_collide(numbers, sigmas):
-    axis = bandwidth_figure(with_bandwidths(numbers, sigmas, [1.0, 2.0])).layout.xaxis
+    axis = bandwidth_figure(with_bandwidths(numbers, sigmas, [1.0, 2.0]).bandwidths, 1.0).layout.xaxis
     ticks = np.log(axis.tickvals)
     assert len(ticks) <= 6
     assert len(ticks) == len(set(axis.ticktext))

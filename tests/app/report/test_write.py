@@ -5,14 +5,15 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import IsolationForest
 from sklearn.impute import SimpleImputer
+from sklearn.mixture import GaussianMixture
 from sklearn.pipeline import make_pipeline
 
 from mvset import CalibratedSet, MinimumVolumeSet, write_report
 from mvset.app.report.numbers import report_numbers
 from mvset.app.report.write import report_scan
 from mvset.estimators.fitted_model import FittedModel
+from mvset.paper import PluginKernelDensity
 from mvset.paper.datasets import two_moons
 
 
@@ -68,9 +69,24 @@ def test_names_with_dollar_signs(tmp_path):
 
 def test_another_estimator_is_refused_by_name(tmp_path):
     X = two_moons(200, random_state=0)
-    forest = CalibratedSet(IsolationForest(n_estimators=5), splits=2, random_state=0).fit(X)
-    with pytest.raises(TypeError, match=r"A MinimumVolumeSet is needed.*got CalibratedSet"):
-        write_report(forest, X, tmp_path / "report.html")
+    with pytest.raises(TypeError, match=r"A MinimumVolumeSet is needed.*got PluginKernelDensity"):
+        write_report(PluginKernelDensity(sigma=0.5).fit(X), X, tmp_path / "report.html")
+
+
+@pytest.mark.parametrize("d", [1, 2, 12])
+def test_the_report_of_another_detector_has_no_bandwidth(tmp_path, d):
+    """Its most unusual row is explained by the column that was moved."""
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(300, d)), rng.normal(size=(80, d))
+    new[5, d - 1] += 9.0
+    gaussian = CalibratedSet(GaussianMixture(random_state=0), splits=2, random_state=0).fit(X)
+    write_report(gaussian, new, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "<h2>Selection of the bandwidth</h2>" not in page
+    assert "A detector was trained on random parts" in page
+    assert "GaussianMixture(random_state=0)" in page
+    first = re.search(r'<tr><td data-name="row">(\d+)</td>.*?<span class="why">(x\d+)', page)
+    assert first.groups() == ("5", f"x{d - 1}")
 
 
 @pytest.mark.parametrize("calibration", ["cross", "conformal"])

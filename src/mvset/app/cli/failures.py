@@ -29,7 +29,6 @@ OPTIONS = {
     "calibration": "--calibration",
     "groups": "--group",
     "mass": "--mass",
-    "n_volume_points": "--volume-points",
     "strata": "--strata",
     "time_order": "--time",
 }

@@ -1,7 +1,7 @@
 """``mvset fit``: fits a model to a table of normal behaviour."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -52,13 +52,18 @@ def fit_command(
         Literal["auto", "standard", "whiten", "both"],
         typer.Option(
             help="How columns are scaled. standard: by standard deviation. whiten: correlations are removed, so that "
-            "rows that break them are far away. both: a row must be normal in both views. auto: the one with smaller "
-            "sets, or both if volumes do not show which."
+            "rows that break them are far away. both: a row must be normal in both views. auto: the scaling with "
+            "smaller sets, or both if volumes do not show which."
         ),
     ] = "auto",
-    volume_points: Annotated[
-        int, typer.Option(min=100, metavar="N", help="Points that measure volumes, if a note asks for more.")
-    ] = 10_000,
+    detector: Annotated[
+        Literal["mvset", "gaussian", "iforest", "lof", "knn"],
+        typer.Option(
+            help="Score to calibrate, of columns of numbers. mvset: Minimum Volume sets. gaussian: distance from the "
+            "mean by all correlations (T²). iforest: isolation forest. lof: local outlier factor. knn: distance to the "
+            "fifth nearest row."
+        ),
+    ] = "mvset",
     max_rows: Annotated[
         int | None, typer.Option(min=3, help="Fit to a random sample of this many rows if the table has more.")
     ] = None,
@@ -87,26 +92,30 @@ def fit_command(
     - `mvset fit sensors.csv --time timestamp --strata site`
 
     - `mvset fit export.txt --read separator=tab --read na=ERR --missing drop`
+
+    - `mvset fit process.csv --detector gaussian --time recorded_at`
     """
+    if detector != "mvset":
+        _check_options(detector, calibration=calibration, scaling=scaling, strata=strata, categories=categories)
+        if missing == "impute":
+            raise typer.BadParameter(f"--missing impute does not work with --detector {detector}: use --missing drop.")
     with exit_on_error(ValueError, on_interrupt="Nothing was written."):
-        from mvset import MinimumVolumeSet, save
+        from mvset import CalibratedSet, MinimumVolumeSet, save
         from mvset.app.summaries.models import json_summary, text_summary
         from mvset.app.tables.columns import ColumnRoles
         from mvset.app.tables.sources import table_files
         from mvset.estimators.fitted_model import FittedModel
         from mvset.files.model_file import check_clock
+        from mvset.metrics.detectors import detector_by_name
 
         files = table_files(tables, options.reading_options(read, query))
         options.check_output(out, *(file.path for file in files))
         check_clock()
-        estimator = MinimumVolumeSet(
-            mass,
-            scaling=scaling,
-            calibration=calibration,
-            n_volume_points=volume_points,
-            n_jobs=jobs,
-            random_state=seed,
-        )
+        estimator: CalibratedSet | MinimumVolumeSet
+        if detector == "mvset":
+            estimator = MinimumVolumeSet(mass, scaling=scaling, calibration=calibration, n_jobs=jobs, random_state=seed)
+        else:
+            estimator = CalibratedSet(detector_by_name(detector), mass, n_jobs=jobs, random_state=seed)
         roles = ColumnRoles(columns or (), exclude or (), time, group, strata, categories or ())
         with running_on(engine):
             chosen = {"missing": missing, "where": where, "max_rows": max_rows, "seed": seed}
@@ -121,3 +130,11 @@ def fit_command(
         sampled = ", drawn at random" if fitted.n_used < fitted.n_rows - fitted.n_dropped else ""
         dropped = f", {fitted.n_dropped} left out for missing values" if fitted.n_dropped else ""
         print_pairs({"rows": of_all + sampled + dropped, **text_summary(model), "model": out})
+
+
+def _check_options(detector: str, **chosen: Any) -> None:
+    """Refuse options that only Minimum Volume sets have."""
+    defaults = {"calibration": "cross", "scaling": "auto", "strata": None, "categories": None}
+    for name, value in chosen.items():
+        if value != defaults[name]:
+            raise typer.BadParameter(f"--{name} does not work with --detector {detector}: leave one of them out.")

@@ -147,16 +147,17 @@ def reading_options(read: Sequence[str] | None, query: str | None, model: Any = 
 
 
 def load_fitted(path: Path, jobs: int = -1) -> Any:
-    """Load a model file as a FittedModel, to run on `jobs` threads; fail if it contains no fitted MinimumVolumeSet."""
+    """Load a model file as a FittedModel, to run on `jobs` threads; fail if it contains no fitted sets with reasons."""
     from sklearn.exceptions import NotFittedError
 
-    from mvset import MinimumVolumeSet, load
+    from mvset import load
+    from mvset.estimators.explained import ExplainedSetEstimator
     from mvset.estimators.fitted_model import FittedModel
     from mvset.exceptions import ModelFileError
 
     model = load(path)
     try:
-        fitted = FittedModel.of(model, MinimumVolumeSet)
+        fitted = FittedModel.of(model, ExplainedSetEstimator)
     except (TypeError, NotFittedError) as error:
         raise ModelFileError(f"{path}: {error}") from None
     fitted.estimator.n_jobs = jobs

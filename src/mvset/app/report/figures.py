@@ -11,7 +11,7 @@ from mvset.app.report.over_time import LevelScale
 from mvset.app.summaries.scan import LEVEL_EDGES
 from mvset.plotting import palette
 from mvset.plotting.axes import is_wide, round_ticks
-from mvset.plotting.numbers import VOLUME_LABEL, Slice
+from mvset.plotting.numbers import VOLUME_LABEL, BandwidthComparison, Slice
 from mvset.values import Array
 
 _SHADES = [[0.0, palette.OURS], [0.35, palette.OURS_LIGHT], [0.7, "#bdd7e7"], [0.85, "#dcebf7"], [1.0, "#ffffff"]]
@@ -92,9 +92,8 @@ def mass_volume_figure(numbers: ReportNumbers) -> go.Figure:
     return _with_mass_line(figure, numbers)
 
 
-def bandwidth_figure(numbers: ReportNumbers) -> go.Figure:
+def bandwidth_figure(tried: BandwidthComparison, chosen_sigma: float) -> go.Figure:
     """Selection criterion of every bandwidth, with the selected one marked."""
-    tried, chosen_sigma = numbers.bandwidths, numbers.model.estimator.sigma_
     figure = _empty_figure("bandwidth σ", VOLUME_LABEL)
     figure.add_scatter(
         x=tried.sigmas,

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Self, cast
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,7 @@ class ReportNumbers:
     volumes: list[VolumeEstimate]  # volumes of their sets
     projections: list[Slice]  # one panel each
     curve: dict[str, Array]  # mass-volume curve with bounds, see fitted_curve
-    bandwidths: BandwidthComparison
+    bandwidths: BandwidthComparison | None  # of the first view, if there are views
     level_shares: Array  # share of the rows with levels between LEVEL_EDGES
     level_chance: tuple[float, float]  # bounds for each of these shares expected by chance
     sides: Array  # of the slider's sets, with bounds; see cube_sides
@@ -76,7 +76,7 @@ def report_numbers(model: FittedModel, survey: TableSummary) -> ReportNumbers:
         volumes=volumes,
         projections=_projections(model, survey),
         curve=curve,
-        bandwidths=BandwidthComparison.of(model.estimator.selection_),
+        bandwidths=_bandwidths(model.estimator),
         level_shares=survey.level_counts / survey.drift.n_rows,
         level_chance=_chance_shares(model, survey),
         sides=sides,
@@ -133,6 +133,11 @@ def cube_sides(model: FittedModel, survey: TableSummary, volumes: Sequence[Volum
         errors = ndtri(0.5 + 0.5 * CONFIDENCE) * relative
         logs = log_shares + np.log(np.maximum([1.0 + 0.0 * errors, 1.0 - errors, 1.0 + errors], 0.0))
     return np.exp(logs / max(1, len(varying))), np.exp(log_shares)
+
+
+def _bandwidths(estimator: Any) -> BandwidthComparison | None:
+    """The bandwidths of the first view; None if the score of a detector is calibrated."""
+    return BandwidthComparison.of(estimator.selection_) if hasattr(estimator, "selection_") else None
 
 
 def _chance_shares(model: FittedModel, survey: TableSummary) -> tuple[float, float]:
@@ -205,7 +210,9 @@ def _projection(drawn: _DrawnRows, pair: tuple[int, int]) -> Slice:
     the two columns. A row inside a set lies in the projection of the set, but so may a row outside. Rows
     outside the grid are moved to its edge.
     """
-    function = cast(Score, drawn.model.sets.function).in_single  # enough for a picture
+    function = drawn.model.sets.function
+    if isinstance(function, Score):
+        function = function.in_single  # enough for a picture
     x, y = (drawn.axis(f) for f in pair)
     grid = np.stack(np.meshgrid(*(drawn.transformed(f, axis) for f, axis in zip(pair, (x, y), strict=True))), axis=-1)
     grid = grid.reshape(-1, 2)

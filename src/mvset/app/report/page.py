@@ -37,9 +37,11 @@ def render_page(
         "time": time_figure(numbers),
         **{f"sets-{k}": level_set_figure(numbers, projection) for k, projection in enumerate(numbers.projections)},
         "levels": level_figure(numbers),
-        **({"volumes": mass_volume_figure(numbers)} if numbers.has_volumes else {}),
-        "bandwidths": bandwidth_figure(numbers),
     }
+    if numbers.has_volumes:
+        figures["volumes"] = mass_volume_figure(numbers)
+    if numbers.bandwidths is not None:
+        figures["bandwidths"] = bandwidth_figure(numbers.bandwidths, model.estimator.sigma_)
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
@@ -148,8 +150,6 @@ def _settings(model: FittedModel) -> dict[str, str]:
     return {
         "model": " → ".join([*steps, type(model.estimator).__name__]),
         **text_summary(model),
-        "selection of sigma": ", ".join(view.selection.criterion for view in model.estimator.views_),
-        "support vectors": str(len(model.estimator.support_vectors_)),
         "parameters": repr(model.estimator),
         "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
     }

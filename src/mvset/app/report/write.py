@@ -10,8 +10,8 @@ import numpy as np
 from mvset.app.report.numbers import slider_masses
 from mvset.app.summaries.scan import TableScan
 from mvset.app.summaries.timeline import Times
+from mvset.estimators.explained import ExplainedSetEstimator
 from mvset.estimators.fitted_model import FittedModel
-from mvset.estimators.minimum_volume_set import MinimumVolumeSet
 from mvset.files.atomic import atomic_write
 from mvset.rows.validation import checked_share
 
@@ -49,8 +49,8 @@ def write_report(
 
     Parameters
     ----------
-    model : MinimumVolumeSet or Pipeline
-        The fitted model; a Pipeline must end in a MinimumVolumeSet.
+    model : MinimumVolumeSet, CalibratedSet or Pipeline
+        The fitted model, or a Pipeline that ends in one.
     X : array-like of shape (n_samples, n_features)
         Rows to score, preferably not the training rows.
     path : str or path-like
@@ -81,7 +81,7 @@ def write_report(
         from mvset.app.report.page import render_page
     except ModuleNotFoundError as missing:
         raise ImportError("The report needs more packages: pip install 'mvset[report]'") from missing
-    fitted = FittedModel.of(model, MinimumVolumeSet)
+    fitted = FittedModel.of(model, ExplainedSetEstimator)
     mass = fitted.sets.mass if mass is None else checked_share(mass)
     survey = report_scan(fitted, mass, grouped=strata is not None)
     rows = fitted.rows(X)

@@ -69,12 +69,11 @@ def _keys(places: NDArray[np.int64]) -> Array:
 
 
 def normal_ranges(model: FittedModel, mass: float) -> Array:
-    """The lowest and the highest value of support vectors inside the set of a mass, by column that the sets see."""
-    encoding, centres = model.estimator._encoding, model.estimator.support_vectors_
-    centres = centres[:: -(-len(centres) // _MAX_CENTRES)]
-    scores = model.estimator._function.of_encoded(centres)
-    inside = scores >= min(model.sets.offset(mass), scores.max())
-    rows = encoding.decoded(centres[inside])
+    """Return the lowest and the highest value of training rows inside the set of a mass, by column of the sets."""
+    encoding, centres = model.estimator._encoding, model.estimator._neighbourhood.centres
+    rows = encoding.decoded(centres[:: -(-len(centres) // _MAX_CENTRES)])
+    scores = model.sets.function(rows)
+    rows = rows[scores >= min(model.sets.offset(mass), scores.max())]
     rows[:, encoding.categories.indices] = np.nan  # categories have no range
     return np.stack([rows.min(axis=0), rows.max(axis=0)])
 

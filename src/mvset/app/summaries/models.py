@@ -3,6 +3,7 @@
 from typing import Any
 
 from mvset.estimators.fitted_model import FittedModel
+from mvset.estimators.minimum_volume_set import MinimumVolumeSet
 from mvset.wording import counted
 
 _MANY = 0.6  # share of the calibration rows that effective rows must fall below to be mentioned
@@ -25,18 +26,38 @@ def json_summary(model: FittedModel) -> dict[str, Any]:
         "calibration_rows": interval.n_rows,
         "effective_rows": interval.effective_rows,
         "strata": None if sets.strata is None else sets.strata.labels,
-        "scaling": model.estimator.scaling_,
-        "views": [
-            {"scaling": view.scaling, "nu": view.nu, "sigma": view.sigma, "shrinkage": view.shrinkage}
-            for view in model.estimator.views_
-        ],
         "offset": sets.offset(),
         "volume": volume.value if volume.is_measured else None,
         "volume_standard_error": volume.standard_error if volume.is_measured else None,
         "log_volume": volume.log_value if volume.is_measured else None,
-        "support_vectors": len(model.estimator.support_vectors_),
+        **_score_facts(model.estimator),
         "seed": model.estimator.random_state,
     }
+
+
+def _score_facts(estimator: Any) -> dict[str, Any]:
+    """The views of a Minimum Volume set, or the detector that was calibrated."""
+    if not isinstance(estimator, MinimumVolumeSet):
+        return {"detector": _steps(estimator.detector)}
+    return {
+        "scaling": estimator.scaling_,
+        "views": [
+            {
+                "scaling": view.scaling,
+                "nu": view.nu,
+                "sigma": view.sigma,
+                "chosen_by": view.selection.criterion,
+                "shrinkage": view.shrinkage,
+            }
+            for view in estimator.views_
+        ],
+        "support_vectors": len(estimator.support_vectors_),
+    }
+
+
+def _steps(detector: Any) -> str:
+    """A detector, with what comes before it in a pipeline."""
+    return " → ".join(repr(step) for _, step in getattr(detector, "steps", [("", detector)]))
 
 
 def text_summary(model: FittedModel) -> dict[str, str]:
@@ -59,8 +80,11 @@ def text_summary(model: FittedModel) -> dict[str, str]:
     if model.before is not None:
         standardised = all(type(step).__name__ == "StandardScaler" for _, step in model.before.steps)
         units = f", of {'standardised' if standardised else 'transformed'} columns"
-    nus = " and ".join(f"{view.nu:g}" for view in estimator.views_)
-    sigmas = " and ".join(f"{view.sigma:.4g}" for view in estimator.views_)
-    facts["scaling"] = f"{_SCALINGS[estimator.scaling_]}, nu {nus}"
+    if isinstance(estimator, MinimumVolumeSet):
+        nus = " and ".join(f"{view.nu:g}" for view in estimator.views_)
+        facts["scaling"] = f"{_SCALINGS[estimator.scaling_]}, nu {nus}"
+        facts["sigma"] = " and ".join(f"{view.sigma:.4g}" for view in estimator.views_) + units
+    else:
+        facts["detector"] = _steps(estimator.detector)
     volume = sets.volume()
-    return {**facts, "sigma": f"{sigmas}{units}", "volume": f"{volume}{units if volume.is_measured else ''}"}
+    return {**facts, "volume": f"{volume}{units if volume.is_measured else ''}"}

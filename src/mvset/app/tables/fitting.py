@@ -13,6 +13,7 @@ from mvset.app.tables.errors import TableError, exclude_option, quoted
 from mvset.app.tables.formats import TableFile
 from mvset.app.tables.numbers import is_number
 from mvset.app.tables.reading import Batch, OnShare, TableReader, ignore_share, row_labels
+from mvset.estimators.calibrated_set import CalibratedSet
 from mvset.estimators.minimum_volume_set import MinimumVolumeSet
 from mvset.parallel import Map
 from mvset.progress import OnProgress, progress_listener
@@ -21,6 +22,7 @@ from mvset.rows.labels import distinct_labels
 from mvset.rows.sample import RowSample
 from mvset.rows.stream import Part, numbered
 from mvset.values import Array
+from mvset.wording import are, columns_named
 
 _MAX_COLUMNS = 10_000  # more take hours
 _CURRENCIES = "$€£¥₹ \u00a0"
@@ -31,7 +33,7 @@ _MIN_ROWS = 3  # two to train on and one to hold out
 class FittedTable:
     """A fitted model, its columns, and how many rows of the table were used."""
 
-    model: MinimumVolumeSet
+    model: CalibratedSet | MinimumVolumeSet
     columns: list[str]
     n_rows: int  # all rows of the table
     n_used: int  # rows that the model was fitted to
@@ -44,7 +46,7 @@ _ALL_COLUMNS = ColumnRoles()
 
 def fit_table(
     files: Sequence[TableFile],
-    estimator: MinimumVolumeSet,
+    estimator: CalibratedSet | MinimumVolumeSet,
     columns: ColumnRoles = _ALL_COLUMNS,
     *,
     missing: Literal["error", "drop", "impute"] = "error",
@@ -74,9 +76,14 @@ def fit_table(
         raise TableError(
             f"{files[0].label} has no column of numbers to fit to. It has {quoted(files[0].schema.names)}."
         )
+    if categories and isinstance(estimator, CalibratedSet):
+        named = f"{columns_named(categories)} {are(len(categories))}"
+        raise TableError(
+            f"The detector takes numbers only. {named} text: exclude with {exclude_option(list(categories))}."
+        )
     kept = list(dict.fromkeys(columns.about_rows.values()))
     reader = TableReader(files, names, kept, missing, where=where, time=columns.time, categories=categories)
-    estimator.set_params(missing="impute" if missing == "impute" else "error", time_order=columns.time is not None)
+    estimator.set_params(time_order=columns.time is not None, **({"missing": "impute"} if missing == "impute" else {}))
 
     table = _TableRows(reader, lambda share: on_progress("reading", share, 1.0))
     parameters = {}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -107,7 +107,9 @@ class _Scoring:
             return model.prepared(batch.rows) if len(batch.rows) else batch.rows
 
         if device is not None:
-            score = CopiedRowsScore(cast(Score, model.sets.function), device.place)
+            if not isinstance(model.sets.function, Score):
+                raise TableError("A GPU scores Minimum Volume sets only: use --engine cpu for other detectors.")
+            score = CopiedRowsScore(model.sets.function, device.place)
             yield from scored_on(device, score, batches, prepared, judged)
             return
         for batch in stages.each("reading", batches):
