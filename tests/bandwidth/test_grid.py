@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import pairwise_distances
 
-from mvset.bandwidth.grid import COARSE, RATIO, bandwidth_grid, extend_grid, narrower_bandwidths
+from mvset.bandwidth.grid import COARSE, bandwidth_grid, extend_grid, narrower_bandwidths
 
 
 def test_grid_spans_local_to_global_scale(table):
@@ -11,16 +11,8 @@ def test_grid_spans_local_to_global_scale(table):
     np.fill_diagonal(distances, np.inf)
     local = np.median(distances.min(axis=1))
     assert grid[0] == pytest.approx(np.sqrt(table.var(axis=0).sum()))
-    assert grid[-1] <= local <= grid[-1] * RATIO
-    np.testing.assert_allclose(grid[:-1] / grid[1:], RATIO)
-
-
-def test_a_coarse_grid_spans_the_same_scales(table):
-    fine, coarse = (bandwidth_grid(table, np.random.RandomState(0), ratio) for ratio in (RATIO, COARSE))
-    np.testing.assert_allclose(coarse[:-1] / coarse[1:], RATIO**2)
-    assert coarse[0] == fine[0]
-    assert coarse[-1] <= fine[-1] * (1.0 + 1e-9)
-    assert coarse[-2] > fine[-1]
+    assert grid[-1] <= local <= grid[-1] * COARSE
+    np.testing.assert_allclose(grid[:-1] / grid[1:], COARSE)
 
 
 def test_duplicates_do_not_matter():
@@ -39,17 +31,11 @@ def test_two_distinct_rows():
     assert len(bandwidth_grid(np.array([[0.0], [1.0], [1.0]]), np.random.RandomState(0))) >= 2
 
 
-def test_extension_has_four_more_of_the_same_ratio_in_four_rounds_at_most():
-    np.testing.assert_allclose(extend_grid([1.0, 2.0, 3.0], 2, 3), 3.0 * 2.0 ** (np.arange(1, 5) / 3))
-    np.testing.assert_allclose(extend_grid([1.0, 2.0, 3.0], 0, 3), 2.0 ** (-np.arange(1, 5) / 3))
+def test_extension_has_two_more_of_the_same_ratio_in_four_rounds_at_most():
+    np.testing.assert_allclose(extend_grid([1.0, 2.0, 3.0], 2, 3), 3.0 * COARSE ** np.arange(1, 3))
+    np.testing.assert_allclose(extend_grid([1.0, 2.0, 3.0], 0, 3), COARSE ** -np.arange(1.0, 3.0))
+    np.testing.assert_allclose(narrower_bandwidths(2.0), 2.0 * COARSE ** -np.arange(1.0, 3.0))
     assert len(extend_grid([1.0, 2.0, 3.0], 2, 4)) == len(extend_grid([1.0, 2.0, 3.0], 0, 4)) == 0
-
-
-def test_extension_has_the_ratio_of_the_grid():
-    np.testing.assert_allclose(extend_grid([1.0, 2.0, 3.0], 2, 0, 1.5), 3.0 * 1.5 ** np.arange(1, 5))
-    np.testing.assert_allclose(extend_grid([1.0, 2.0, 3.0], 0, 0, 1.5), 1.5 ** -np.arange(1.0, 5.0))
-    np.testing.assert_allclose(narrower_bandwidths(2.0), 2.0 * RATIO ** -np.arange(1.0, 5.0))
-    np.testing.assert_allclose(narrower_bandwidths(2.0, 1.5), 2.0 * 1.5 ** -np.arange(1.0, 5.0))
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e200])

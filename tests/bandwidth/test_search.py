@@ -114,13 +114,15 @@ def task(X, splits=None, masses=MASSES, nu=0.4, n_points=10_000):
     return SearchTask(X, ColumnLayout(X.shape[1]), splits, masses, Solver(nu, 1e-3), n_points, rng)
 
 
-def searched(X, larger_nus, sigmas=None, scaling=None, seed=0, **options):
+def searched(X, larger_nus, sigmas=None, scaling=None, seed=0, refined=True, **options):
     on = task(X)
     on = replace(on, rng=np.random.RandomState(seed))
     on = replace(on, splits=random_splits(len(X), 5, 0.2, on.rng))
     search = BandwidthSearch(on, scaling, larger_nus, **options)
-    grid = bandwidth_grid(search.mapped, on.rng, search.ratio) if sigmas is None else sigmas
+    grid = bandwidth_grid(search.mapped, on.rng) if sigmas is None else sigmas
     search.search(grid, extensible=sigmas is None)
+    if refined:
+        search.refine()
     return search
 
 
@@ -135,15 +137,15 @@ def test_of_sets_that_no_point_hits_the_middle_one_is_taken():
 
 
 def test_bandwidths_too_narrow_for_nu_are_solved_with_the_next_larger():
-    search, stopped = (searched(torus(), nus) for nus in ((0.7, 0.9), ()))
+    search, stopped = (searched(torus(), nus, refined=False) for nus in ((0.7, 0.9), ()))
     assert stopped.selection.stopped_by_nu
     assert not stopped.selection.eligible[0]
     assert not search.selection.stopped_by_nu
     nus, sigmas = search.selection.nus, search.selection.sigmas
-    assert set(nus) == {0.4, 0.7}
+    assert {0.4, 0.7} <= set(nus)
     assert (np.diff(nus) <= 0).all()
-    assert stopped.selection.sigmas[0] in sigmas[nus == 0.7]
-    assert set(sigmas[nus == 0.4]) == set(stopped.selection.sigmas[1:])
+    assert np.isclose(stopped.selection.sigmas[0], sigmas[nus > 0.4]).any()
+    np.testing.assert_allclose(sigmas[nus == 0.4], stopped.selection.sigmas[1:])
     assert search.selection.eligible[nus == 0.7].any()
 
 
@@ -154,7 +156,8 @@ def test_if_no_bandwidth_meets_the_condition_all_are_solved_with_the_next_larger
     on = task(X, masses=mass_grid(0.5))
     search = BandwidthSearch(on, None, (0.7, 0.9))
     search.search(bandwidth_grid(X, on.rng), extensible=True)
-    assert set(search.selection.nus) == {0.7}
+    search.refine()
+    assert set(search.selection.nus) <= {0.7, 0.9}
     assert search.candidates[-1].sigma == bandwidth_grid(X, on.rng)[0]
     assert search.selection.eligible[search.choice.best]
     for candidate in search.candidates:
@@ -256,7 +259,6 @@ def test_a_bound_decides_in_more_than_ten_columns_that_vary(n_varying, n_constan
     X = np.hstack([normal(100, n_varying), np.full((100, n_constant), 0.1)])
     search = searched(X, (), np.array([2.0, 3.0]))
     assert search.is_bounded is is_bounded
-    assert search.ratio == (COARSE if is_bounded else RATIO)
     assert search.criterion == ("bound" if is_bounded else "log volume")
     assert (search.sample is None) is is_bounded
 
@@ -272,7 +274,8 @@ def test_a_search_by_bounds_draws_no_points_and_takes_one_round_of_splits():
     splits = random_splits(200, 20, 0.2, np.random.RandomState(0))
     search = BandwidthSearch(task(X, splits), "standard", (0.7, 0.9, 1.0))
     search.sampler.draw = None
-    search.search(bandwidth_grid(search.mapped, np.random.RandomState(0), search.ratio), extensible=True)
+    search.search(bandwidth_grid(search.mapped, np.random.RandomState(0)), extensible=True)
+    search.refine()
     assert search.splits == splits[:5]
     assert len(search.best.duals) == 5
     assert len(search.solved(splits).duals) == 20
@@ -425,8 +428,14 @@ def with_bounds(sigmas, values, larger_nus=(), failing=(), n_columns=30, sizes=(
     on = replace(task(normal(20, n_encoded), [], np.array([0.8, 0.9])), layout=ColumnLayout(n_columns, sizes))
     search = BandwidthSearch(on, None, larger_nus)
     search.is_bounded = True
-    candidate = lambda sigma, mass: SimpleNamespace(sigma=float(sigma), report=SimpleNamespace(training_mass=mass))  # noqa: E731
-    search.candidates = [candidate(sigma, 0.7) for sigma in sigmas]
+
+    def candidate(sigma, mass, bound=0.0):
+        report = SimpleNamespace(training_mass=mass)
+        return SimpleNamespace(
+            sigma=float(sigma), nu=0.4, report=report, log_square_integral=bound, offsets=np.zeros(1)
+        )
+
+    search.candidates = [candidate(sigma, 0.7, value) for sigma, value in zip(sigmas, values, strict=True)]
     search.curves = [SimpleNamespace(mean_log_volume=value) for value in values]
     search.choice = Choice(int(np.argmin(values)), np.array(values), None)
     search.solved_with = []
@@ -455,7 +464,7 @@ GRID = 2.0 * COARSE ** np.arange(-2.0, 3.0)
 def test_the_sides_of_the_bound_are_two_percent_longer_than_those_of_the_least(least, n_columns, sizes):
     """A category column counts as one. The bound is here a parabola in the logarithm, so the step is exact."""
     search = with_bounds(GRID, parabola(GRID, least, 90.0), n_columns=n_columns, sizes=sizes)
-    search._refine()
+    search._interpolate()
     excess = parabola(search.best.sigma, least, 90.0) - 5.0
     assert excess == pytest.approx(0.02 * (n_columns + len(sizes)))
     assert search.best.sigma > least
@@ -464,14 +473,14 @@ def test_the_sides_of_the_bound_are_two_percent_longer_than_those_of_the_least(l
 
 def test_the_step_ends_at_the_next_bandwidth_where_the_bound_is_flat():
     search = with_bounds(GRID, parabola(GRID, 2.0, 0.1))
-    search._refine()
+    search._interpolate()
     assert search.best.sigma == pytest.approx(2.0 * COARSE)
 
 
 @pytest.mark.parametrize("best", [0, 4])
 def test_there_is_no_step_at_the_edge_of_the_grid(best):
     search = with_bounds(GRID, parabola(GRID, GRID[best], 90.0))
-    search._refine()
+    search._interpolate()
     assert search.solved_with == []
     assert search.best.sigma == GRID[best]
 
@@ -483,7 +492,7 @@ def test_there_is_no_step_to_bandwidths_narrower_than_one_that_fails_the_conditi
     """Such a narrower one may have the smaller bound; the parabola then says nothing, and may have no least value."""
     search = with_bounds(GRID, values)
     search.choice = replace(search.choice, best=1)
-    search._refine()
+    search._interpolate()
     assert search.best.sigma == GRID[1]
     assert len(search.candidates) == 5
     assert all(sigma > GRID[0] for sigma, _ in search.solved_with)
@@ -493,7 +502,7 @@ def test_the_step_has_the_least_nu_that_will_do():
     values = parabola(GRID, 2.0, 90.0)
     for failing, nus in (((), [0.4]), ((0.4,), [0.4, 0.7]), ((0.4, 0.7), [0.4, 0.7, 0.9])):
         search = with_bounds(GRID, values, (0.7, 0.9), failing)
-        search._refine()
+        search._interpolate()
         assert [nu for _, nu in search.solved_with] == nus
         assert len(search.candidates) == 6
         assert search.best.sigma == search.solved_with[-1][0]
@@ -501,34 +510,72 @@ def test_the_step_has_the_least_nu_that_will_do():
 
 def test_if_none_will_do_there_is_no_step():
     search = with_bounds(GRID, parabola(GRID, 2.0, 90.0), (0.7,), (0.4, 0.7))
-    search._refine()
+    search._interpolate()
     assert len(search.solved_with) == 2
     assert [each.sigma for each in search.candidates] == list(GRID)
     assert search.best.sigma == 2.0
 
 
+def test_the_nu_of_the_step_is_no_smaller_than_the_nu_of_the_next_wider_bandwidth():
+    search = with_bounds(GRID, parabola(GRID, 2.0, 90.0), (0.7, 0.9))
+    search.candidates[3].nu = 0.7
+    search._interpolate()
+    assert [nu for _, nu in search.solved_with] == [0.7]
+
+
 @pytest.mark.parametrize(
-    ("sigmas", "values", "rises"),
+    ("sigmas", "values", "is_past"),
     [
         ([4.0], [1.0], False),
         ([4.0, 2.0], [1.0, 0.9], False),
         ([4.0, 2.0], [1.0, 1.1], True),
         ([1.0, 2.0, 4.0, 0.5], [3.0, 2.0, 9.0, 3.5], True),
-        ([1.0, 2.0, 4.0, 0.5], [3.0, 2.0, 0.0, 2.5], False),
+        ([1.0, 2.0, 4.0, 0.5], [3.0, 2.0, 1.0, 0.5], False),
         ([1.0, 2.0, 16.0], [3.0, 2.0, 5.0], False),
         ([1.0, 2.0, 16.0, 8.0], [3.0, 2.0, 5.0, 4.0], False),
-        ([1.0, 2.0, 16.0, 8.0], [3.0, 2.0, 5.0, 6.0], True),
     ],
-    ids=["one", "falls", "rises", "narrower rises", "narrower falls", "the widest", "wider falls", "wider rises"],
 )
-def test_bounds_rise_towards_narrower_bandwidths(sigmas, values, rises, monkeypatch):
-    """What is solved last is compared with the next wider one, wherever it is on the grid."""
+def test_no_narrower_bandwidths_are_solved_where_the_bound_has_risen(sigmas, values, is_past):
     search = with_bounds(sigmas, values)
-    bounds = dict(zip(sigmas, values, strict=True))
-    monkeypatch.setattr(search, "_curve", lambda each: SimpleNamespace(log_volumes=np.array([bounds[each.sigma]])))
-    assert search._bound_rises() is rises
-    search.is_bounded = False
-    assert not search._bound_rises()
+    assert search._is_past_the_bound() is is_past
+
+
+def test_where_volumes_decide_much_narrower_bandwidths_are_solved_and_the_grid_may_grow():
+    search = with_bounds([8.0, 1.0], [1.0, 2.0])
+    search.is_bounded, search.curves = False, []
+    assert not search._is_past_the_bound()
+    search = with_bounds([8.0, 0.99], [1.0, 2.0])
+    search.is_bounded, search.curves = False, []
+    assert search._is_past_the_bound()
+    search.curves = ["measured"]
+    assert not search._is_past_the_bound()
+
+
+@pytest.mark.parametrize("n_columns", [2, 12])
+def test_neighbours_of_the_best_bandwidth_of_the_coarse_grid_are_tried(n_columns):
+    """Volumes have two on each side, and bounds one where the parabola has its least value, or a little wider."""
+    X = paper_mixture(n_columns).sample(300, random_state=0)
+    search = BandwidthSearch(task(X), "standard", (0.7, 0.9, 1.0))
+    search.search(bandwidth_grid(search.mapped, np.random.RandomState(0)), extensible=True)
+    coarse, best = {each.sigma for each in search.candidates}, search.best.sigma
+    search.refine()
+    added = sorted({each.sigma for each in search.candidates} - coarse)
+    if n_columns == 2:
+        np.testing.assert_allclose(np.array(added) / best, RATIO ** np.array([-3.0, -1.0, 1.0, 3.0]))
+    else:
+        assert added == [search.best.sigma]
+
+
+def test_large_tables_of_many_columns_are_searched_on_a_thousand_rows():
+    """The models of all splits are solved on all rows."""
+    X = normal(1500, 12)
+    search = searched(X, (0.7, 0.9, 1.0))
+    assert search.X.shape == (1000, 12)
+    models = search.solved(search.task.splits)
+    assert models.X.shape == (1500, 12)
+    for dual, split in zip(models.duals, search.task.splits, strict=True):
+        assert set(np.flatnonzero(dual.alpha)) <= set(split.train)
+    assert searched(normal(1500, 3), ()).X.shape == (1500, 3)
 
 
 # ---------------------------------------------------------------- parts of the search
@@ -673,17 +720,15 @@ def test_a_larger_nu_is_needed_where_the_best_bandwidth_is_the_narrowest_that_it
 def test_bandwidths_that_fail_are_left_out_and_tried_again_with_narrower_ones():
     search = with_candidates([0.9, 0.8, 0.7])
     search._scores = {1.0: "one", 2.0: "two", 3.0: "three"}
-    np.testing.assert_allclose(search._leave_out_failures(), 2.0 * 2.0 ** (-np.arange(1, 5) / 3))
+    np.testing.assert_allclose(search._leave_out_failures(), 2.0 * COARSE ** -np.arange(1.0, 3.0))
     assert [candidate.sigma for candidate in search.candidates] == [2.0, 3.0]
     assert search._scores == {2.0: "two", 3.0: "three"}
-    search.ratio = COARSE
-    np.testing.assert_allclose(search._leave_out_failures(), 2.0 * COARSE ** -np.arange(1.0, 5.0))
 
 
 def test_if_all_fail_they_are_tried_again_from_the_widest_on():
     search = with_candidates([0.9, 0.95])
     search._scores = {1.0: "one", 2.0: "two"}
-    np.testing.assert_allclose(search._leave_out_failures(), 2.0 * RATIO ** -np.arange(5.0))
+    np.testing.assert_allclose(search._leave_out_failures(), 2.0 * COARSE ** -np.arange(3.0))
     assert search.candidates == []
     assert search._scores == {}
 

@@ -289,13 +289,17 @@ def test_the_same_seed_has_the_same_shape_whatever_the_threads():
 
 @pytest.mark.parametrize("d", [4, 12])
 def test_units_of_the_columns_and_columns_that_do_not_vary_do_not_matter(d):
-    rows = correlated(200, d, 0.05)
+    rows, units = correlated(200, d, 0.05), 10.0 ** (np.arange(d) % 7 - 3)
     _, plain = shape(rows=rows)
-    _, other = shape(rows=np.insert(rows * 10.0 ** (np.arange(d) % 7 - 3), [0, 2], 0.1, axis=1))
+    _, other = shape(rows=np.insert(rows * units, [0, 2], 0.1, axis=1))
     assert scalings_of(plain) == scalings_of(other)
     for one, another in zip(plain.searches, other.searches, strict=True):
-        assert another.best.sigma == pytest.approx(one.best.sigma, rel=0.3 if d == 4 else 0.01)  # one step of the grid
         assert another.shrinkage == one.shrinkage
+        if d == 12:
+            assert another.best.sigma == pytest.approx(one.best.sigma, rel=0.01)
+        else:  # sets of a normal distribution are as small with every wide bandwidth
+            larger = another.best_curve.mean_log_volume - one.best_curve.mean_log_volume
+            assert larger == pytest.approx(np.log(units).sum(), abs=0.1)
 
 
 def test_a_category_column_is_no_column_of_numbers():

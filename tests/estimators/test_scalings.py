@@ -210,7 +210,7 @@ def test_a_single_split_has_a_scaling_of_its_own():
 
 
 def test_two_views_are_one_set_the_intersection():
-    X, new = gaussian(300, 3, 0.9), gaussian(4000, 3, 0.9, seed=1)
+    X, new = gaussian(1000, 3, 0.9), gaussian(4000, 3, 0.9, seed=1)
     model = fitted(X, scaling="both")
     assert (model.scaling_, [view.scaling for view in model.views_]) == ("both", ["standard", "whiten"])
     function, offset = model.sets_.function, model.offset_
@@ -225,7 +225,7 @@ def test_two_views_are_one_set_the_intersection():
 def test_the_view_that_decides_explains(column):
     """Both columns are high, as they are together: the standardised view. Or only one is: the other view."""
     X = gaussian(400, 3, 0.98)
-    model = fitted(X, scaling="both")
+    model = fitted(X, scaling="both", sigma=1.0)
     together, alone = np.full((1, 3), 5.0), np.zeros((1, 3))
     alone[0, column] = 1.0
     deciding = model.sets_.function.deciding(np.vstack([together, alone]))

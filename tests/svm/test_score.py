@@ -97,7 +97,7 @@ def test_scores_against_float64_reference(table, n_scalings):
     expected = reference.scaled_log_expansion(rows, table, weights, 0.7, precisions_of(table, n_scalings))
     assert expected.min() < -1e6
     np.testing.assert_allclose(score(rows), expected, **ROUNDING)
-    np.testing.assert_allclose(score.in_single(rows), expected, rtol=1e-10, atol=2e-5)
+    np.testing.assert_allclose(score.evaluated_in("single")(rows), expected, rtol=1e-10, atol=2e-5)
 
 
 def test_the_score_of_two_views_is_the_smaller_one(table):
@@ -109,7 +109,7 @@ def test_the_score_of_two_views_is_the_smaller_one(table):
     np.testing.assert_allclose(score.by_view(rows), logs, **ROUNDING)
     np.testing.assert_array_equal(score.deciding(rows), second < first)
     np.testing.assert_array_equal(score.smallest(score.by_view(rows)), score(rows))
-    np.testing.assert_allclose(score.in_single(rows), np.minimum(first, second), rtol=1e-10, atol=2e-5)
+    np.testing.assert_allclose(score.evaluated_in("single")(rows), np.minimum(first, second), rtol=1e-10, atol=2e-5)
 
 
 def test_a_rough_score_is_the_score_but_for_the_order_of_rows_far_out(table):
@@ -206,7 +206,7 @@ def test_rows_far_from_zero():
     X, weights = rng.normal(size=(200, 3)) @ rng.normal(size=(3, 3)), random_weights(200)
     near, far = (score_of(None, X + shift, weights, 0.8, fitted_scalings(X)) for shift in (0.0, 1e7))
     np.testing.assert_allclose(far(X + 1e7), near(X), rtol=0.0, atol=1e-6)
-    np.testing.assert_allclose(far.in_single(X + 1e7), near(X), rtol=0.0, atol=1e-4)
+    np.testing.assert_allclose(far.evaluated_in("single")(X + 1e7), near(X), rtol=0.0, atol=1e-4)
 
 
 @pytest.mark.parametrize("make", [lambda X: random_score(X, 0.6), two_views])

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mvset.bandwidth.curves import BandwidthCurve
-from mvset.bandwidth.grid import RATIO
+from mvset.bandwidth.grid import COARSE
 from mvset.values import Array, ArrayValue, Flags
 
 SAME_VOLUME = 0.005  # difference of log volumes that is too small for a wider search
@@ -190,7 +190,7 @@ def _standard_errors(differences: Array, n_independent_splits: float) -> Array:
 
 def _smoothed(sigmas: Array, values: Array) -> Array:
     """Values averaged with those of both neighbours, 1 : 2 : 1, where both are as near as on the automatic grid."""
-    near = sigmas[1:] / sigmas[:-1] < RATIO * (1.0 + 1e-9)
+    near = sigmas[1:] / sigmas[:-1] < COARSE * (1.0 + 1e-9)
     inner = 1 + np.flatnonzero(near[:-1] & near[1:])
     smoothed = values.copy()
     smoothed[inner] = 0.25 * values[inner - 1] + 0.5 * values[inner] + 0.25 * values[inner + 1]

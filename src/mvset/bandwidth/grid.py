@@ -8,13 +8,13 @@ from sklearn.neighbors import NearestNeighbors
 from mvset.values import Array
 
 RATIO = 2.0 ** (1.0 / 3.0)  # between neighbours: the volume is flat around its minimum, a finer grid gains nothing
-COARSE = RATIO**2  # where the least value is refined afterwards, because values have no sampling error
+COARSE = RATIO**2  # at first; then neighbours of the best one are tried
 _QUERIES = 1000  # rows whose nearest neighbour is searched; the median of so many is known to a few percent
-_EXTENSION = 4  # candidates added at an edge, per round
-_MAX_ROUNDS = 4  # an edge moves by at most a factor RATIO ** 16 = 40
+_EXTENSION = 2  # candidates added at an edge, per round
+_MAX_ROUNDS = 4  # an edge moves by at most a factor COARSE ** 8 = 40
 
 
-def bandwidth_grid(X: Array, rng: np.random.RandomState, ratio: float = RATIO) -> Array:
+def bandwidth_grid(X: Array, rng: np.random.RandomState) -> Array:
     """Geometric grid from the nearest-neighbour scale of the rows to their global scale, widest first.
 
     Below the former no kernel reaches another row, above the latter every kernel covers all rows. Duplicate rows are
@@ -33,23 +33,23 @@ def bandwidth_grid(X: Array, rng: np.random.RandomState, ratio: float = RATIO) -
             f"The rows are too far apart or too close for float64: their global scale is {global_scale:.3g}, the "
             f"median distance to the nearest neighbour {local_scale:.3g}. Rescale them."
         )
-    steps = max(1, int(np.ceil(np.log(global_scale / local_scale) / np.log(ratio))))
-    return np.asarray(global_scale * ratio ** -np.arange(steps + 1.0))
+    steps = max(1, int(np.ceil(np.log(global_scale / local_scale) / np.log(COARSE))))
+    return np.asarray(global_scale * COARSE ** -np.arange(steps + 1.0))
 
 
-def narrower_bandwidths(sigma: float, ratio: float = RATIO) -> Array:
+def narrower_bandwidths(sigma: float) -> Array:
     """The next candidates narrower than a bandwidth."""
-    return np.asarray(sigma * ratio ** -np.arange(1, _EXTENSION + 1))
+    return np.asarray(sigma * COARSE ** -np.arange(1, _EXTENSION + 1))
 
 
-def extend_grid(sigmas: Sequence[float], best: int, rounds: int, ratio: float = RATIO) -> Array:
+def extend_grid(sigmas: Sequence[float], best: int, rounds: int) -> Array:
     """Candidates beyond the edge on which the best of the sorted bandwidths sits.
 
     None when it lies inside, or after enough rounds.
     """
     steps = np.arange(1, _EXTENSION + 1)
     if rounds < _MAX_ROUNDS and best == len(sigmas) - 1:
-        return np.asarray(sigmas[-1] * ratio**steps)
+        return np.asarray(sigmas[-1] * COARSE**steps)
     if rounds < _MAX_ROUNDS and best == 0:
-        return narrower_bandwidths(sigmas[0], ratio)
+        return narrower_bandwidths(sigmas[0])
     return np.empty(0)

@@ -16,10 +16,10 @@ from mvset.bandwidth.choice import (
     smallest,
 )
 from mvset.bandwidth.curves import BandwidthCurve, bandwidth_curve, bound_curve
-from mvset.bandwidth.grid import COARSE, RATIO, extend_grid, narrower_bandwidths
+from mvset.bandwidth.grid import RATIO, extend_grid, narrower_bandwidths
 from mvset.calibration.offsets import offset_at, offsets_by_rank
 from mvset.calibration.split_models import SplitModels, pooled_logs
-from mvset.calibration.splits import Split
+from mvset.calibration.splits import Split, subsample
 from mvset.calibration.views import unscaled
 from mvset.progress import report_progress
 from mvset.svm.dual import Dual, Solver, SolveReport, solve_duals, solve_in_scalings
@@ -33,8 +33,11 @@ from mvset.volume.sampler import MEASURED_COLUMNS, SUFFICIENT, VolumeSampler
 _PILOT_SHARE = 0.1  # share of the points in a first sample, which tells for which set to draw all of them
 _COMPARABLE = 50  # effective sample size: in few columns volumes known to 15 % rank bandwidths better than bounds do
 _LONGER_SIDES = 0.02  # logarithm: in simulations wider sets find as much or more, and sets of normal rows more
+_FAR_NARROWER = 0.125  # in simulations volumes prefer bandwidths of 0.16 to 8 times the bound's
 _NU_ROWS = 200  # volumes of fewer rows do not tell whether a narrower bandwidth is better, or only seems so
-_BOUNDED_SPLITS = 5  # whose bounds are compared: a round over all rows, without the noise of sample points
+# Splits whose bounds are compared: a round over all rows, without the noise of sample points. In so many columns the
+# best bandwidth hardly depends on the number of rows.
+_BOUNDED_SPLITS, _BOUNDED_ROWS = 5, 1000
 _WIDE = 1.1  # in units of the global scale of the rows: a little beyond the first grid
 # Candidates are solved to this multiple of the tolerance, which moves their volumes by about a thousandth. Most steps
 # of the solver are at narrow bandwidths, and most of them near the end. The one chosen is solved on to the end.
@@ -73,18 +76,21 @@ class BandwidthSearch:
         sample: VolumeSample | None = None,
     ) -> None:
         self.task = task
-        self.X, self.layout, self.masses, self.run = task.X, task.layout, task.masses, task.run
+        self.layout, self.masses, self.run = task.layout, task.masses, task.run
         self.rows_per_parameter = rows_per_parameter  # with so many, one scaling serves all splits
         self.scaling, self.shrinkage = scaling, shrinkage
-        self.scalings = [] if scaling is None else [self._scaling(self.X)]
-        self.mapped = self.scalings[0](self.X) if self.scalings else self.X
-        self.sampler = VolumeSampler("auto", self.X, task.n_points, task.rng, layout=self.layout)
-        self._varying = np.flatnonzero(np.ptp(self.X[:, : self.layout.n_numeric], axis=0))
+        self.scalings = [] if scaling is None else [self._scaling(task.X)]
+        self.sampler = VolumeSampler("auto", task.X, task.n_points, task.rng, layout=self.layout)
+        self._varying = np.flatnonzero(np.ptp(task.X[:, : self.layout.n_numeric], axis=0))
         self.is_bounded = len(self._varying) > MEASURED_COLUMNS
         self.larger_nus = larger_nus
-        self.ratio = COARSE if self.is_bounded else RATIO
-        n_splits = _BOUNDED_SPLITS if self.is_bounded else len(task.splits)
-        self.splits = [scored(split, len(self.X)) for split in task.splits[:n_splits]]
+        self.X, self.splits = task.X, [scored(split, len(task.X)) for split in task.splits]
+        if self.is_bounded:
+            self.splits = self.splits[:_BOUNDED_SPLITS]
+            if len(self.X) > _BOUNDED_ROWS and not self.training_samples_are_small:
+                rows, self.splits = subsample(self.splits, len(self.X), _BOUNDED_ROWS, task.rng)
+                self.X = self.X[rows]
+        self.mapped = self._mapped(self.X)
         self.candidates: list[Candidate] = []
         self._gram: GaussianGram | None = None  # whose memory the next bandwidth takes over
         self.sample = sample  # as soon as there are candidates to draw it for
@@ -128,7 +134,11 @@ class BandwidthSearch:
 
     def _scaling(self, rows: Array) -> Scaling:
         assert self.scaling is not None
-        return Scaling.fitted(self.scaling, rows, self.X.std(axis=0), self.layout, self.shrinkage)
+        return Scaling.fitted(self.scaling, rows, self.task.X.std(axis=0), self.layout, self.shrinkage)
+
+    def _mapped(self, rows: Array) -> Array:
+        """Rows in the common scaling, if there is one."""
+        return self.scalings[0](rows) if self.scalings else rows
 
     def search(self, sigmas: Array, *, extensible: bool) -> None:
         """Find the best of the candidates.
@@ -147,16 +157,28 @@ class BandwidthSearch:
             rounds += 1
             if not len(sigmas) and larger and self._needs_larger_nu:
                 rounds, nu, sigmas = 0, larger[0], self._leave_out_failures()
-        if extensible and self.is_bounded:
-            self._refine()
+
+    def refine(self) -> None:
+        """Choose between the candidates of the coarse grid."""
+        if not self.extensible or self.criterion == "middle":
+            return
+        if self.is_bounded:
+            self._interpolate()
+            return
+        known = [candidate.sigma for candidate in self.candidates]
+        finer = self.best.sigma * RATIO ** np.array([-3.0, -1.0, 1.0, 3.0])
+        finer = finer[(finer > known[0]) & (finer < known[-1])]
+        if len(finer):
+            self.solve(finer, self.best.nu)
+            self.measure()
 
     def _next_bandwidths(self, rounds: int) -> Array:
         """Candidates beyond the edge on which the best one is; none if it is inside, or nothing can be gained."""
         known = [candidate.sigma for candidate in self.candidates]
-        sigmas = extend_grid(known, self.choice.best, rounds, self.ratio)
+        sigmas = extend_grid(known, self.choice.best, rounds)
         return np.empty(0) if self._gains_nothing_by_width(sigmas) else sigmas
 
-    def _refine(self) -> None:
+    def _interpolate(self) -> None:
         """Take the widest bandwidth whose bound allows sides that are hardly longer than the least bound does.
 
         It comes from the parabola through the best candidate and its neighbours: bounds have no sampling error, and are
@@ -174,8 +196,8 @@ class BandwidthSearch:
         if sigmas[best] + wider <= sigmas[best - 1]:
             return
         sigma = float(np.exp(min(sigmas[best] + wider, sigmas[best + 1])))
-        before = list(self.candidates)
-        for nu in [self.task.solver.nu, *self.larger_nus]:
+        before, least_nu = list(self.candidates), self.candidates[best + 1].nu  # a narrower one needs no smaller ν
+        for nu in (each for each in (self.task.solver.nu, *self.larger_nus) if each >= least_nu):
             self.candidates = [each for each in before if each.sigma != sigma]
             self.solve(np.array([sigma]), nu)
             chosen = [each.sigma for each in self.candidates].index(sigma)
@@ -190,22 +212,23 @@ class BandwidthSearch:
         duals: Sequence[Dual] | None = None
         solver = replace(self.task.solver, nu=nu, tol=self._tolerance(len(sigmas)))
         for sigma in report_progress(np.sort(sigmas)[::-1].tolist()):
-            duals = self._duals(self.splits, sigma, solver, duals)
+            duals = self._duals(self.mapped, self.splits, sigma, solver, duals)
             self.candidates.append(self._candidate(SplitModels(self.X, duals, sigma, self.scalings, "single"), solver))
-            if stop_at_failure and (self._last_fails() or self._bound_rises()):
+            if stop_at_failure and (self._last_fails() or self._is_past_the_bound()):
                 break  # narrower ones fail the condition on ν all the more, and have a larger bound
         self.candidates.sort(key=lambda candidate: candidate.sigma)
 
     def _duals(
-        self, splits: Sequence[Split], sigma: float, solver: Solver, starts: Sequence[Dual | None] | None
+        self, mapped: Array, splits: Sequence[Split], sigma: float, solver: Solver, starts: Sequence[Dual | None] | None
     ) -> list[Dual]:
         """Solve every split in the common scaling: on one Gram matrix, or each on its own if it trains on few rows."""
         trains = [split.train for split in splits]
         if not self.training_samples_are_small:
-            self._gram = gaussian_gram(self.mapped, sigma, self.run, recycle=self._gram)
+            recycle = self._gram if self._gram is not None and self._gram.columns.shape[1] == len(mapped) else None
+            self._gram = gaussian_gram(mapped, sigma, self.run, recycle=recycle)
             return solve_duals(self._gram, trains, solver, starts, self.run)
-        none, held_out = [None] * len(trains), [scored(split, len(self.X)).held_out for split in splits]
-        return solve_in_scalings(self.mapped, trains, none, sigma, solver, starts or none, self.run, held_out)
+        none, held_out = [None] * len(trains), [scored(split, len(mapped)).held_out for split in splits]
+        return solve_in_scalings(mapped, trains, none, sigma, solver, starts or none, self.run, held_out)
 
     def _candidate(self, models: SplitModels, solver: Solver) -> Candidate:
         score = unscaled([models], self.splits).score()
@@ -244,29 +267,29 @@ class BandwidthSearch:
         """
         scalings = self._split_scalings(splits)
         precision: Precision = "mixed" if self.training_samples_are_small else "double"
-        duals = self._solve_splits(splits, scalings, [] if anew else self.best.duals)
-        return SplitModels(self.X, duals, self.best.sigma, scalings, precision, self.best.log_square_integral)
+        duals = self._solve_splits(splits, scalings, [] if anew or self.X is not self.task.X else self.best.duals)
+        return SplitModels(self.task.X, duals, self.best.sigma, scalings, precision, self.best.log_square_integral)
 
     def _split_scalings(self, splits: Sequence[Split]) -> list[Scaling]:
         """The scaling of each split, fitted to its training rows; none without a scaling.
 
         With many rows for each of its parameters, one scaling of all rows serves every split: scores cost less by far.
         """
-        if self.scaling is None or len(self.X) >= self.rows_per_parameter * self.n_parameters:
+        if self.scaling is None or len(self.task.X) >= self.rows_per_parameter * self.n_parameters:
             return self.scalings
-        return list(self.run(self._scaling, [self.X[split.train] for split in splits]))
+        return list(self.run(self._scaling, [self.task.X[split.train] for split in splits]))
 
     def _solve_splits(self, splits: Sequence[Split], scalings: Sequence[Scaling], known: list[Dual]) -> list[Dual]:
         """The duals of these splits, of which the first start from those known in the common scaling."""
-        sigma, solver = self.best.sigma, replace(self.task.solver, nu=self.best.nu)
+        X, sigma, solver = self.task.X, self.best.sigma, replace(self.task.solver, nu=self.best.nu)
         starts: list[Dual | None] = [*known, *[None] * (len(splits) - len(known))]
         if scalings and scalings is not self.scalings:
-            trains, held_out = zip(*((each.train, scored(each, len(self.X)).held_out) for each in splits), strict=True)
-            duals = solve_in_scalings(self.X, trains, scalings, sigma, solver, starts, self.run, held_out)
+            trains, held_out = zip(*((each.train, scored(each, len(X)).held_out) for each in splits), strict=True)
+            duals = solve_in_scalings(X, trains, scalings, sigma, solver, starts, self.run, held_out)
         elif solver == self.best.solver and len(splits) == len(known):
             return known
         else:
-            duals = self._duals(splits, sigma, solver, starts)
+            duals = self._duals(self._mapped(X), splits, sigma, solver, starts)
         return [dual.compact() for dual in duals]
 
     def measure(self) -> None:
@@ -371,18 +394,19 @@ class BandwidthSearch:
         left = {candidate.sigma for candidate in self.candidates}
         self._scores = {sigma: scores for sigma, scores in self._scores.items() if sigma in left}
         if not self.candidates:
-            return np.append(widest.sigma, narrower_bandwidths(widest.sigma, self.ratio))
-        return narrower_bandwidths(self.candidates[0].sigma, self.ratio)
+            return np.append(widest.sigma, narrower_bandwidths(widest.sigma))
+        return narrower_bandwidths(self.candidates[0].sigma)
 
-    def _bound_rises(self) -> bool:
-        """Whether the bound of the last candidate is larger than the bound of the next wider one."""
-        last = self.candidates[-1]
-        wider = [each for each in self.candidates if each.sigma > last.sigma]
-        if not self.is_bounded or not wider:
+    def _is_past_the_bound(self) -> bool:
+        """Whether the last candidate is narrower than the one with the least bound.
+
+        Where volumes decide, it must be narrower by far, and the grid grows again if the narrowest is best.
+        """
+        if self.curves and not self.is_bounded:
             return False
-        pair = last, min(wider, key=lambda each: each.sigma)
-        bound, before = (float(np.mean(self._curve(each).log_volumes)) for each in pair)
-        return bound > before
+        bounds = [float(np.mean(each.log_square_integral - 2.0 * each.offsets)) for each in self.candidates]
+        share = 1.0 if self.is_bounded else _FAR_NARROWER
+        return self.candidates[-1].sigma < share * self.candidates[int(np.argmin(bounds))].sigma
 
     def _last_fails(self) -> bool:
         """Whether the last candidate fails the condition on ν where an earlier one met it."""

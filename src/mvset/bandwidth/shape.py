@@ -102,13 +102,14 @@ def best_shape(
         sample = searches[0].sample if searches else None
         search = BandwidthSearch(task, name, nus[1:], division.rows_per_parameter, shrinkage, sample)
         given = options.given_sigmas
-        search.search(
-            bandwidth_grid(search.mapped, rng, search.ratio) if given is None else given, extensible=given is None
-        )
+        sigmas = bandwidth_grid(search.mapped, rng) if given is None else given
+        search.search(sigmas, extensible=given is None)
         searches.append(search)
     comparison: dict[str, float] = {}
     if options.scaling == "auto" and len(searches) == 2:
         searches, comparison = _distinguished(*searches)
+    for each in searches:
+        each.refine()
     sample = None if searches[0].is_bounded else searches[0].sample
     return Shape(_solved(searches, division, layout, rng, run), searches, sample, comparison)
 
@@ -134,7 +135,8 @@ def _solved(
         n_rows, most = len(division.training), max(len(split.train) for split in division.splits)
         blocks = BlockSplitting(_BLOCK_SPLITS, TEST_SIZE, gap=0).splits(np.arange(n_rows), rng)
         blocks = limited(blocks, n_rows, most, rng)
-        aligning = unscaled([each.solved(blocks, anew=True) for each in searches], blocks)
+        models = [replace(each.solved(blocks, anew=True), precision="mixed") for each in searches]  # of rough use
+        aligning = unscaled(models, blocks)
     return replace(views, scales=common_scales(aligning, layout, run))
 
 

@@ -296,7 +296,7 @@ class MinimumVolumeSet(ExplainedSetEstimator):
             calibrated = division.calibrating.calibrated(shape.views, score, run, line)
             calibration = calibrated.calibration
             sample = shape.volume_sample(score, calibration.offsets_of(masses), run)
-            sample_scores = score.roughly(sample.points, run)
+            sample_scores = score.evaluated_in("mixed").roughly(sample.points, run)
         self.sets_ = FittedSets(
             function=score,
             mass=self.mass,

@@ -129,10 +129,9 @@ class Score(ArrayValue):
         """The same function of rows that are encoded already."""
         return replace(self, encoding=RowEncoding(self.centres.shape[1]))
 
-    @property
-    def in_single(self) -> "Score":
-        """The same function in float32."""
-        return replace(self, views=[replace(view, precision="single") for view in self.views])
+    def evaluated_in(self, precision: Precision) -> "Score":
+        """Return the same function, evaluated in another precision."""
+        return replace(self, views=[replace(view, precision=precision) for view in self.views])
 
     def marked(self, X: Array, scores: Array) -> Array:
         """Scores of encoded rows, below every offset where a row of the table has a category that was not seen."""

@@ -18,7 +18,7 @@ VolumeMethod = Literal["auto", "box", "importance"]
 
 SUFFICIENT = 400  # effective sample size: a standard error of about 5 %
 INDEPENDENT_DRAWS = 4  # for sets of any shape: two would tell of a missed part, but not how much, with any confidence
-_TWICE = 2.0  # a sufficient number of points, by what a pilot sample tells
+_AMPLE = 1.5  # times the points that suffice by what a pilot sample shows
 _NEARLY_ALL = 0.99  # of the points: a full draw may be continued
 _MARGIN = 1.5  # of a further draw, over the number of points that suffices by what is known
 _MAX_FACTOR = 8  # "auto" draws at most this many times the number of points requested
@@ -97,7 +97,7 @@ class VolumeSampler:
         needed = SUFFICIENT * _PILOT_SHARE / max(effective_sample_size(pilot, target), 1e-9)
         if not len(pilot.points) or needed >= 1.0:
             return no_sample(self._n_encoded)
-        for share in (min(_TWICE * needed, _NEARLY_ALL), _NEARLY_ALL):
+        for share in (min(_AMPLE * needed, _NEARLY_ALL), _NEARLY_ALL):
             sample = self.draw(target, share)
             if effective_sample_size(sample, target) >= SUFFICIENT:
                 return sample

@@ -212,7 +212,7 @@ def _projection(drawn: _DrawnRows, pair: tuple[int, int]) -> Slice:
     """
     function = drawn.model.sets.function
     if isinstance(function, Score):
-        function = function.in_single  # enough for a picture
+        function = function.evaluated_in("single")  # enough for a picture
     x, y = (drawn.axis(f) for f in pair)
     grid = np.stack(np.meshgrid(*(drawn.transformed(f, axis) for f, axis in zip(pair, (x, y), strict=True))), axis=-1)
     grid = grid.reshape(-1, 2)
