@@ -3,13 +3,14 @@
 Takes a folder of .npz files with arrays X and y (1 marks an anomaly). Half of the normal rows fit; the others and all
 anomalies are the test. Columns are standardised on the training half; tables are cut to 50 000 rows; the labels are
 used for the AUROC only. Published figures resample tables of fewer than 1000 rows to 1000 before they are split, so
-that copies of training rows come into the test: such tables are run both ways, "as it is" and "resampled".
+that copies of training rows come into the test: with `--published` such tables are run both ways, "as it is" and
+"resampled".
 
 `--published FILE` adds the figures of a table with a column Dataset and one for each detector, AUROC × 100. The mass is
 the share of normal test rows inside, asked for 0.95. "mvset, standard" leaves out the choice of the scaling; "mvset,
 gamma scale" also the choice of the bandwidth: it has that of scikit-learn's `gamma="scale"`.
 
-    python benchmarks/adbench.py FOLDER [--published FILE] [--seeds N] [--quick]
+    python benchmarks/adbench.py FOLDER [--published FILE] [--seeds N] [--rows N] [--quick]
 """
 
 import csv
@@ -61,6 +62,7 @@ def arguments(parser):
     parser.add_argument("folder", type=Path)
     parser.add_argument("--published", type=Path)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--rows", type=int, default=MAX_ROWS, help="of a table, at most")
 
 
 def load(path):
@@ -100,11 +102,11 @@ def measure(options):
     if options.published:
         with options.published.open(newline="") as file:
             published = {row["Dataset"].lower(): row for row in csv.DictReader(file)}
-    max_rows, seeds = (4000, 2) if options.quick else (MAX_ROWS, options.seeds)
+    max_rows, seeds = (4000, 2) if options.quick else (options.rows, options.seeds)
     for path in sorted(options.folder.glob("*.npz"), key=lambda path: path.stem.split("_")[-1].lower()):
         X, y = load(path)
         name = path.stem.split("_", 1)[-1]
-        for resampled in (False, True) if len(X) < FEW_ROWS else (False,):
+        for resampled in (False, True) if published and len(X) < FEW_ROWS else (False,):
             found = np.array(
                 Parallel(n_jobs=-1)(delayed(results)(X, y, seed, resampled, max_rows) for seed in range(seeds))
             )

@@ -125,7 +125,7 @@ def scoring(options, rates):
 
 def _scoring_in(options, rates, d):
     model = fitted(d)
-    m = len(model.support_vectors_) * len(getattr(model._function, "scalings", [None]))
+    m = sum(np.count_nonzero(view.weights) for view in model._neighbourhood.views)
     note("scoring", f"d={d}: centres", m, "")
     rows = rows_on(options.device, options.rows, d)
     values = m * options.rows
@@ -172,11 +172,10 @@ def _not_compiled(options, model, rows, m, d):
 
 
 def _in_double(options, model, rows, m, d):
-    from dataclasses import replace
 
     from mvset.devices.places import place_of
 
-    double = array_scores.ArrayExpansion(replace(model._function, precision="double"), place_of(rows))
+    double = array_scores.ArrayExpansion(model._neighbourhood.evaluated_in("double"), place_of(rows))
     rate = m * len(rows) / seconds(lambda: double(rows), options.device, 1)
     note("scoring", f"d={d}: in float64", rate, "kernel values/s")
 
@@ -220,7 +219,7 @@ def labels(options, _rates):
         note("labels", f"{name}: levels that differ, by rounding", differ, "rows")
     from mvset.devices.places import place_of
 
-    expansion = array_scores.ArrayExpansion(model._function, place_of(rows), single=True)
+    expansion = array_scores.ArrayExpansion(model._neighbourhood, place_of(rows), single=True)
     plain = torch.cat([expansion(each) for each in rows.split(expansion.chunk_rows)]).cpu().numpy()
     differ = np.count_nonzero((plain >= model.offset_) != (expected >= model.offset_))
     note("labels", "labels that would differ if none were taken again", differ, "rows")

@@ -48,7 +48,7 @@ def two_views_model():
     parameters = {"scaling": "both", "splits": 5, "max_train_samples": 200, "n_volume_points": 200}
     model = MinimumVolumeSet(sigma=0.5, random_state=0, **parameters).fit(correlated_rows(5000, seed=0))
     assert is_mixed(model)
-    assert len(model._function.views) == 2
+    assert len(model._neighbourhood.views) == 2
     return model
 
 
@@ -57,12 +57,12 @@ def correlated_rows(n_rows, seed):
 
 
 def is_mixed(model):
-    return all(view.precision == "mixed" for view in model._function.views)
+    return all(view.precision == "mixed" for view in model._neighbourhood.views)
 
 
 def assert_scores_agree(found, expected, model, *, single=True):
     """Up to the error that is promised: an absolute one in float32, and beside it a relative one."""
-    error = max(view.slope for view in model._function.views) * (SINGLE_ERROR if single else DOUBLE_ERROR)
+    error = max(view.slope for view in model._neighbourhood.views) * (SINGLE_ERROR if single else DOUBLE_ERROR)
     np.testing.assert_allclose(found, expected, rtol=DOUBLE_ERROR, atol=error)
 
 

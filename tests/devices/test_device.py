@@ -62,13 +62,13 @@ def test_scores_in_doubt_are_taken_again_on_the_cpu(place, model):
 
 
 def test_the_error_of_a_score_is_that_of_its_steepest_view(place, two_views_model, small_model):
-    slopes = [view.slope for view in two_views_model._function.views]
-    assert ArrayExpansion(two_views_model._function, place).error == 1e-5 * max(slopes)
-    for view, slope in zip(two_views_model._function.views, slopes, strict=True):
-        alone = replace(two_views_model._function, views=[view])
+    slopes = [view.slope for view in two_views_model._neighbourhood.views]
+    assert ArrayExpansion(two_views_model._neighbourhood, place).error == 1e-5 * max(slopes)
+    for view, slope in zip(two_views_model._neighbourhood.views, slopes, strict=True):
+        alone = replace(two_views_model._neighbourhood, views=[view])
         assert ArrayExpansion(alone, place).error == 1e-5 * slope
-    assert ArrayExpansion(small_model._function, place).error == 1e-12
-    assert ArrayExpansion(small_model._function, place, single=True).error == 1e-5
+    assert ArrayExpansion(small_model._neighbourhood, place).error == 1e-12
+    assert ArrayExpansion(small_model._neighbourhood, place, single=True).error == 1e-5
 
 
 def test_only_few_scores_are_in_doubt(place, large_model):
@@ -141,8 +141,8 @@ def test_fit_in_two_scalings_is_calibrated_on_a_device(place):
     expected = MinimumVolumeSet(**parameters).fit(rows)
     with calibrated_on(Device(place)):
         model = MinimumVolumeSet(**parameters).fit(rows)
-    assert len(model._function.views) == 2
-    assert model._function == expected._function
+    assert len(model._neighbourhood.views) == 2
+    assert model._neighbourhood == expected._neighbourhood
     assert_scores_agree(model.sets_.calibration.scores, expected.sets_.calibration.scores, model)
 
 

@@ -83,6 +83,24 @@ def test_an_outlier_does_not_set_the_scale():
     assert (fitted("standard", spoiled).scales < 2.0).all()
 
 
+@pytest.mark.parametrize("n", [30, 300])
+@pytest.mark.parametrize("share", [0.0, 0.04])
+def test_few_outliers_of_a_column_do_not_set_its_scale(n, share):
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    X[: max(1, int(share * n)), 0] = 1e4
+    assert fitted("standard", X).scales[0] < 4.0
+
+
+def test_a_valve_that_is_closed_most_of_the_time_keeps_its_correlations():
+    """Its quartiles are next to each other, but its openings are no outliers: the flow follows them."""
+    rng = np.random.default_rng(0)
+    opening = np.where(rng.uniform(size=2000) < 0.8, 0.0, rng.uniform(0.0, 1.0, 2000)) + 0.001 * rng.normal(size=2000)
+    rows = np.column_stack([opening, 5.0 * opening + 0.01 * rng.normal(size=2000)])
+    scaling = fitted("whiten", rows)
+    np.testing.assert_allclose(scaling.scales, rows.std(axis=0), rtol=1e-9)
+    assert scaling.conditional_scales[1] == pytest.approx(np.hypot(0.01, 5 * 0.001), rel=0.1)
+
+
 def test_units_of_distance_are_the_scales_given_the_other_columns():
     X = correlated(5000, 3, 0.9)
     for name in SCALINGS:
