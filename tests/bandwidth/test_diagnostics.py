@@ -20,7 +20,7 @@ from mvset.exceptions import (
 from mvset.paper.datasets import paper_mixture, two_moons
 from mvset.svm.dual import Solver
 from mvset.svm.expansion import NO_KERNEL
-from mvset.volume.measure import VolumeEstimate
+from mvset.volume.measure import VolumeSample
 
 
 @pytest.mark.parametrize(("mass", "nu"), [(0.95, 0.05), (0.6, 0.4), (0.95, 0.1)])
@@ -192,11 +192,32 @@ def test_the_nu_suggested_is_five_times_the_outliers_needed_at_most():
     assert "Try nu=0.55 or more" in said(barely, selection(nu=0.2))  # 1.1 * 0.1 * 5
 
 
-def test_of_the_larger_sets_the_best_measured_must_have_enough_points():
-    assert "in the set of mass 0.9 at bandwidth 2 is 399" in said(curve(sizes=(900.0, 300.0, 399.0)), selection())
-    assert "in the set of mass 0.85 at bandwidth 2 is 399" in said(curve(sizes=(900.0, 399.0, 2.0)), selection())
-    assert "needed. Raise" in said(curve(sizes=(9.0, 9.0, 9.0)), selection())
+def test_the_middle_bandwidth_is_a_guess():
     assert "bandwidth, 2, is a guess. So it is. Raise" in said(curve(), selection(criterion="middle"))
+
+
+def unmeasured(sizes, n_columns=12, **chosen):
+    """What is said of sets that so many points of equal weight hit."""
+    points = np.zeros((2000, n_columns))
+    inside = np.arange(2000)[:, np.newaxis] < np.array(sizes)
+    sample = VolumeSample(points, np.zeros(2000), 2000, "importance")
+    warned = chosen.pop("warned", False)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_if_unmeasured(sample, inside, np.array([0.8, 0.85, 0.9]), selection(**chosen), n_columns, warned=warned)
+    return [str(each.message) for each in caught]
+
+
+def test_of_the_larger_sets_the_best_measured_must_have_enough_points():
+    """So many points of a small set are about as many effective ones."""
+    (few,) = unmeasured((150, 100, 50))
+    assert re.match(
+        r"The volumes are unreliable: of 2000 .* \(importance\), the effective .* in the set of mass 0\.85", few
+    )
+    assert few.endswith("Raise n_volume_points.")
+    assert unmeasured((10, 100, 300)) == unmeasured((10, 300, 100)) == []
+    assert len(unmeasured((300, 100, 100))) == 1
+    assert unmeasured((10, 10, 10), warned=True) == []
 
 
 def test_a_bound_needs_no_points():
@@ -208,29 +229,16 @@ def test_a_bound_needs_no_points():
     assert "smallest of the 3" in said(curve(1.0), selection((1.0, 1.2, 2.0), **bounded))
 
 
-@pytest.mark.parametrize(
-    ("method", "size", "warns"), [("bound", 399.0, True), ("bound", 400.0, False), ("importance", 399.0, False)]
-)
-def test_unmeasured_volumes_warn_where_a_bound_has_chosen(method, size, warns):
-    """Where volumes have chosen, the curves warn of them."""
-    volume = VolumeEstimate(2.0, 0.1, np.log(2.0), 900, size, "importance")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        warn_if_unmeasured(volume, selection(method=method), 12)
-    expected = ["With 12 columns volumes cannot be measured; the bandwidth was chosen by a bound."] if warns else []
-    assert [str(each.message)[: len(expected[0])] for each in caught] == expected
+def test_unmeasured_volumes_warn_where_a_bound_has_chosen():
+    said = "With 12 columns volumes cannot be measured; the bandwidth was chosen by a bound. Alarms are unaffected."
+    assert unmeasured((100, 100, 300), method="bound") == unmeasured((0, 0, 0), method="bound", warned=True) == [said]
+    assert unmeasured((100, 100, 700), method="bound") == []
 
 
 def test_a_bandwidth_that_was_given_was_not_chosen_by_a_bound():
-    nothing = VolumeEstimate(np.nan, np.nan, np.nan, 0, 0.0, "none")
-    with pytest.warns(VolumeWarning) as caught:
-        warn_if_unmeasured(nothing, selection(criterion="given", method="bound"), 52)
-    assert str(caught[0].message) == "With 52 columns volumes cannot be measured. Alarms are unaffected."
-
-
-def test_sets_that_no_point_hits_have_no_effective_points():
-    found = said(curve(hits=0, sizes=(0.0, 0.0, 0.0)), selection())
-    assert re.search(r"of 1000 sample points \(box\), the effective sample size in .* is 0; 400 are needed\.", found)
+    assert unmeasured((0, 0, 0), 52, criterion="given", method="bound") == [
+        "With 52 columns volumes cannot be measured. Alarms are unaffected."
+    ]
 
 
 @pytest.mark.parametrize(

@@ -6,31 +6,52 @@ from mvset.bandwidth.choice import SAME_VOLUME, Selection, meets_nu_condition
 from mvset.bandwidth.curves import BandwidthCurve
 from mvset.exceptions import BandwidthEdgeWarning, BandwidthWarning, MvsetWarning, VolumeWarning, warn
 from mvset.svm.expansion import NO_KERNEL
-from mvset.volume.measure import VolumeEstimate
+from mvset.values import Array, Flags
+from mvset.volume.measure import VolumeSample, measure
 from mvset.volume.sampler import SUFFICIENT, UNRELIABLE
 from mvset.wording import Message
 
+_ENOUGH = 0.5 * SUFFICIENT  # of points that were drawn until they sufficed for nearly the same set
 
-def warn_about_bandwidth(curve: BandwidthCurve, selection: Selection) -> None:
-    """Say the one thing that most limits the choice; `curve` is that of the bandwidth chosen."""
+
+def warn_about_bandwidth(curve: BandwidthCurve, selection: Selection) -> bool:
+    """Say the one thing that most limits the choice, if there is one; `curve` belongs to the bandwidth chosen."""
     checks: tuple[tuple[str, type[MvsetWarning]], ...] = (
         (_all_inside(curve, selection), BandwidthWarning),
         (_nu_too_small(_nu(curve, selection), curve), BandwidthWarning),
-        (_too_few_points(curve, selection), VolumeWarning),
+        (_guessed(curve, selection), VolumeWarning),
         (_least_on_edge(curve, selection), BandwidthEdgeWarning),
         (_stopped_by_nu(curve, selection), BandwidthEdgeWarning),
     )
     for advice, category in checks:
         if advice:
             warn(advice, category)
-            return
+            return True
+    return False
 
 
-def warn_if_unmeasured(volume: VolumeEstimate, selection: Selection, n_columns: int) -> None:
-    """Warn if a bound took the place of volumes, and the volumes of the sets cannot be measured."""
-    if selection.volume_method == "bound" and volume.effective_sample_size < SUFFICIENT:
+def warn_if_unmeasured(
+    sample: VolumeSample, inside: Flags, masses: Array, selection: Selection, n_columns: int, *, warned: bool = False
+) -> None:
+    """Warn if the volumes of the sets of these masses (columns of `inside`) rest on too few points.
+
+    There is no advice on points if the bandwidth was `warned` about.
+    """
+    # The largest set is the one best measured, unless it reaches for rows far out.
+    middle, sizes = len(masses) // 2, measure(sample, inside).effective_sample_sizes
+    best = middle + int(sizes[middle:].argmax())
+    size = float(sizes[best])
+    if selection.volume_method == "bound" and size < SUFFICIENT:
         chosen = "" if selection.criterion == "given" else "; the bandwidth was chosen by a bound"
-        warn(f"With {n_columns} columns volumes cannot be measured{chosen}. Alarms are unaffected.", VolumeWarning)
+        warn(
+            f"With {n_columns} columns volumes cannot be measured{chosen}. Alarms are unaffected.",
+            VolumeWarning,
+        )
+    if size >= _ENOUGH or selection.volume_method == "bound" or warned:
+        return
+    facts = {"size": size, "n_points": len(sample.log_weights), "method": sample.method}
+    largest = f"the set of mass {masses[best]:.3g}"
+    warn(Message(UNRELIABLE, "Raise {n_volume_points}.", largest=largest, **facts), VolumeWarning)
 
 
 def _nu(curve: BandwidthCurve, selection: Selection) -> float:
@@ -68,24 +89,11 @@ def _nu_too_small(nu: float, curve: BandwidthCurve) -> str:
     )
 
 
-def _too_few_points(curve: BandwidthCurve, selection: Selection) -> str:
-    if selection.criterion == "middle":
-        guess = "The bandwidth, {bandwidth:.4g}, is a guess. {reason}"
-        return Message(guess, "Raise {n_volume_points}.", bandwidth=curve.sigma, reason=selection.reason)
-    # The largest set is the one best measured, unless it reaches for rows far out.
-    middle = len(curve.masses) // 2
-    best = middle + int(curve.effective_sample_sizes[middle:].argmax())
-    size = float(curve.effective_sample_sizes[best])
-    if size >= SUFFICIENT or selection.volume_method == "bound":
+def _guessed(curve: BandwidthCurve, selection: Selection) -> str:
+    if selection.criterion != "middle":
         return ""
-    return Message(
-        UNRELIABLE,
-        "Raise {n_volume_points}.",
-        size=size,
-        n_points=selection.n_points,
-        method=selection.volume_method,
-        largest=f"the set of mass {curve.masses[best]:.3g} at bandwidth {curve.sigma:.4g}",
-    )
+    guess = "The bandwidth, {bandwidth:.4g}, is a guess. {reason}"
+    return Message(guess, "Raise {n_volume_points}.", bandwidth=curve.sigma, reason=selection.reason)
 
 
 def _least_on_edge(curve: BandwidthCurve, selection: Selection) -> str:

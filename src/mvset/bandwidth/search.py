@@ -28,8 +28,9 @@ from mvset.svm.gram import GaussianGram, gaussian_gram
 from mvset.svm.scaling import Scaling, ScalingName
 from mvset.values import Array
 from mvset.volume.measure import VolumeSample
-from mvset.volume.sampler import MEASURED_COLUMNS, SUFFICIENT, VolumeSampler
+from mvset.volume.sampler import MAX_FACTOR, MEASURED_COLUMNS, SUFFICIENT, VolumeSampler
 
+_FEW_DRAWN = 2  # times the points asked for, at most, if splits train on samples: together they have many centres
 _PILOT_SHARE = 0.1  # share of the points in a first sample, which tells for which set to draw all of them
 _COMPARABLE = 50  # effective sample size: in few columns volumes known to 15 % rank bandwidths better than bounds do
 _LONGER_SIDES = 0.02  # logarithm: in simulations wider sets find as much or more, and sets of normal rows more
@@ -94,6 +95,7 @@ class BandwidthSearch:
         self.candidates: list[Candidate] = []
         self._gram: GaussianGram | None = None  # whose memory the next bandwidth takes over
         self.sample = sample  # as soon as there are candidates to draw it for
+        self._is_final = False  # whether no other sample will be drawn
         self._scores: dict[float, Array] = {}
         self.curves: list[BandwidthCurve] = []
         self.choice: Choice
@@ -301,14 +303,14 @@ class BandwidthSearch:
         if self.is_bounded:
             self._choose()
             return
-        drawn_for, pilot = None, False
+        pilot = False
         if self.sample is None:
             eligible = eligible_bandwidths([c.report.training_mass for c in self.candidates], self.masses)
-            drawn_for = self.candidates[eligible[len(eligible) // 2]]
             pilot = self.sampler.adaptive and len(self.candidates) > 1
-            self._draw(drawn_for, _PILOT_SHARE if pilot else 1.0)
+            self._draw(self.candidates[eligible[len(eligible) // 2]], _PILOT_SHARE if pilot else 1.0)
         self._choose()
-        if pilot or (self.effective_sample_size < SUFFICIENT and self.best is not drawn_for):
+        if pilot or (self.effective_sample_size < SUFFICIENT and not self._is_final):
+            self._is_final = not pilot
             self._draw(self.best)
             self._choose()
         if self._can_be_bounded and self.effective_sample_size < _COMPARABLE:
@@ -316,7 +318,8 @@ class BandwidthSearch:
             self._choose()
 
     def _draw(self, candidate: Candidate, share: float = 1.0) -> None:
-        self.sample = self.sampler.draw(candidate.largest_set(self.run), share)
+        most = _FEW_DRAWN if self.training_samples_are_small else MAX_FACTOR
+        self.sample = self.sampler.draw(candidate.largest_set(self.run), share, most)
         self._scores = {}
 
     def _choose(self) -> None:

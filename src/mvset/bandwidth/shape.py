@@ -1,7 +1,8 @@
 """Training rows → the score function: the scalings, ν and bandwidths with the smallest sets."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +14,7 @@ from mvset.bandwidth.grid import bandwidth_grid
 from mvset.bandwidth.search import BandwidthSearch
 from mvset.bandwidth.shrinkage import least_shrinkage
 from mvset.calibration.plan import Division
-from mvset.calibration.splits import TEST_SIZE, BlockSplitting, limited
+from mvset.calibration.splits import TEST_SIZE, BlockSplitting, limited, random_splits
 from mvset.calibration.views import Views, common_scales, unscaled
 from mvset.parallel import Map
 from mvset.rows.layout import ColumnLayout
@@ -24,11 +25,13 @@ from mvset.svm.scaling import ScalingName
 from mvset.svm.score import Score
 from mvset.values import Array, Flags
 from mvset.volume.measure import VolumeSample
-from mvset.volume.sampler import SUFFICIENT, effective_sample_size
+from mvset.volume.sampler import MEASURED_COLUMNS, SUFFICIENT, effective_sample_size
 
 ScalingOption = Literal["auto", "both"] | ScalingName | None
 TOLERANCE = 1e-3  # of the solver on the optimality conditions, on the scale of scikit-learn's OneClassSVM
 _NUS = (0.4, 0.7, 0.9, 1.0)  # the paper's, and larger ones for narrower bandwidths; one is a kernel density estimate
+_RACE_ROWS, _RACE_SPLITS = 1000, 5  # of large tables, which show whether one scaling has smaller sets
+_NEAR = np.log(2.6)  # logarithm of the ratio of bandwidths: two on either side
 _BLOCK_SPLITS = 5  # of ten blocks, two held out in each: every row once
 
 
@@ -46,7 +49,8 @@ class Shape:
 
         If a bound chose the bandwidth, there are no points unless they measure the set.
         """
-        if self.sample is not None and len(self.searches) == 1:
+        enough = self.searches[0].effective_sample_size >= SUFFICIENT
+        if self.sample is not None and len(self.searches) == 1 and enough:
             return self.sample
         # The function of a candidate is close to the function of its view, and costs less than all splits.
         by_view = np.array([(offsets - view.shift) / view.slope for view in score.views])
@@ -92,26 +96,62 @@ def best_shape(
     division: Division, layout: ColumnLayout, options: ShapeOptions, rng: np.random.RandomState, run: Map = map
 ) -> Shape:
     """Find scaling, ν and bandwidth of the smallest sets, and solve every split there."""
-    X, nus = division.training, options.nus
+    X = division.training
     check_extent(*column_ranges(X[:, : layout.n_numeric]), len(X))
-    solver, splits = Solver(nus[0], TOLERANCE), division.splits[: division.n_search_splits]
+    solver, splits = Solver(options.nus[0], TOLERANCE), division.splits[: division.n_search_splits]
     task = SearchTask(X, layout, splits, options.masses, solver, options.n_volume_points, rng, run)
-    searches: list[BandwidthSearch] = []
-    for name in _scalings(options, task):
-        shrinkage = least_shrinkage(X[:, : layout.n_numeric], splits, options.masses) if name == "whiten" else 0.0
-        sample = searches[0].sample if searches else None
-        search = BandwidthSearch(task, name, nus[1:], division.rows_per_parameter, shrinkage, sample)
-        given = options.given_sigmas
-        sigmas = bandwidth_grid(search.mapped, rng) if given is None else given
-        search.search(sigmas, extensible=given is None)
-        searches.append(search)
-    comparison: dict[str, float] = {}
+    scalings = _scalings(options, task)
+    comparison, around = _raced(scalings, task, division, options)
+    searches = _searched(list(around) or scalings, task, division, options, around)
     if options.scaling == "auto" and len(searches) == 2:
         searches, comparison = _distinguished(*searches)
     for each in searches:
         each.refine()
     sample = None if searches[0].is_bounded else searches[0].sample
     return Shape(_solved(searches, division, layout, rng, run), searches, sample, comparison)
+
+
+def _raced(
+    scalings: Sequence[ScalingName | None], task: SearchTask, division: Division, options: ShapeOptions
+) -> tuple[dict[str, float], dict[ScalingName | None, float]]:
+    """How scalings compare on a thousand rows of a large table, and the bandwidths of those that may be best.
+
+    There are none if the table is small, if volumes do not decide, or if rows depend on each other.
+    """
+    X = task.X[:, : task.layout.n_numeric]
+    is_measured = np.count_nonzero(np.ptp(X, axis=0)) <= MEASURED_COLUMNS
+    if options.scaling != "auto" or len(scalings) == 1 or not is_measured:
+        return {}, {}
+    if not division.is_random or len(X) <= 2 * _RACE_ROWS:
+        return {}, {}
+    rows = np.sort(task.rng.permutation(len(X))[:_RACE_ROWS])
+    splits = random_splits(_RACE_ROWS, _RACE_SPLITS, TEST_SIZE, task.rng)
+    smaller = replace(task, X=task.X[rows], splits=splits)
+    kept, comparison = _distinguished(*_searched(scalings, smaller, division, options))
+    return comparison, {each.scaling: each.best.sigma for each in kept}
+
+
+def _searched(
+    scalings: Sequence[ScalingName | None],
+    task: SearchTask,
+    division: Division,
+    options: ShapeOptions,
+    around: Mapping[ScalingName | None, float] = MappingProxyType({}),
+) -> list[BandwidthSearch]:
+    """The search for the bandwidth in each scaling, on common sample points: around some value, if it is known."""
+    X, given = task.X[:, : task.layout.n_numeric], options.given_sigmas
+    searches: list[BandwidthSearch] = []
+    for name in scalings:
+        shrinkage = least_shrinkage(X, task.splits, options.masses) if name == "whiten" else 0.0
+        sample = searches[0].sample if searches else None
+        search = BandwidthSearch(task, name, options.nus[1:], division.rows_per_parameter, shrinkage, sample)
+        sigmas = bandwidth_grid(search.mapped, task.rng) if given is None else given
+        if name in around:
+            distances = np.abs(np.log(sigmas / around[name]))
+            sigmas = sigmas[distances <= max(_NEAR, distances.min())]
+        search.search(sigmas, extensible=given is None)
+        searches.append(search)
+    return searches
 
 
 def _solved(

@@ -29,7 +29,7 @@ from mvset.progress import Verbosity, progress_line
 from mvset.svm.dual import SolveReport, warn_if_unconverged
 from mvset.svm.score import Score
 from mvset.values import Array
-from mvset.volume.measure import inside_sets, measure
+from mvset.volume.measure import inside_sets
 
 
 @dataclass(repr=False, eq=False)
@@ -311,10 +311,9 @@ class MinimumVolumeSet(ExplainedSetEstimator):
         warn_if_unresolved(self.mass, calibration.n_rows)
         if division.is_random:
             warn_if_dependent(calibration, self.mass)
-        for search in shape.searches:
-            warn_about_bandwidth(search.best_curve, search.selection)
-        largest = inside_sets(sample_scores, calibration.offsets_of(masses[-1]))  # a mass may be beyond guarantees
-        warn_if_unmeasured(measure(sample, largest).estimate(0), self.selection_, self.n_features_in_)
+        warned = [warn_about_bandwidth(search.best_curve, search.selection) for search in shape.searches]
+        inside = inside_sets(sample_scores, calibration.offsets_of(masses))  # masses may be beyond guarantees
+        warn_if_unmeasured(sample, inside, masses, self.selection_, self.n_features_in_, warned=any(warned))
         return self
 
     def _keep_shape(self, shape: Shape) -> None:

@@ -21,7 +21,7 @@ INDEPENDENT_DRAWS = 4  # for sets of any shape: two would tell of a missed part,
 _AMPLE = 1.5  # times the points that suffice by what a pilot sample shows
 _NEARLY_ALL = 0.99  # of the points: a full draw may be continued
 _MARGIN = 1.5  # of a further draw, over the number of points that suffices by what is known
-_MAX_FACTOR = 8  # "auto" draws at most this many times the number of points requested
+MAX_FACTOR = 8  # "auto" draws at most this many times the number of points requested
 _MANY_VALUES = 1_000_000  # of all points together: in so many columns more points would not measure anything either
 _FEW_POINTS = 250
 _PILOT_SHARE = 0.1
@@ -67,11 +67,11 @@ class VolumeSampler:
     def _importance_samplers(self) -> list[ImportanceSampler]:
         return [ImportanceSampler(self.X, self.rng, self._cells) for _ in range(self.n_draws)]
 
-    def draw(self, target: Membership, share: float = 1.0) -> VolumeSample:
+    def draw(self, target: Membership, share: float = 1.0, most: int = MAX_FACTOR) -> VolumeSample:
         """Draw a sample that measures `target` and sets like it, with the fraction `share` of the points.
 
         "auto" takes the box with few columns, and importance sampling with many or where few points of the box hit the
-        target. If the effective sample size in the target is below `SUFFICIENT` it draws more, up to eight times as
+        target. If the effective sample size in the target is below `SUFFICIENT` it draws more, at most `most` times as
         many. A sample with `share` below one is preliminary and stays as it is. In more columns than `MOST_COLUMNS`
         "auto" draws no points.
         """
@@ -82,7 +82,7 @@ class VolumeSampler:
             sample = draw_box_sample(self.X, n_points, self.rng, self._cells)
             if self.method == "box" or effective_sample_size(sample, target) >= SUFFICIENT:
                 return sample
-        max_points = _MAX_FACTOR * n_points if self.method == "auto" and share == 1.0 else n_points
+        max_points = most * n_points if self.method == "auto" and share == 1.0 else n_points
         while True:
             n_each = -(-n_points // self.n_draws)
             sample = _joined([each.draw(n_each, target, self.n_draws) for each in self._importance_samplers])
