@@ -1,6 +1,6 @@
 """How well the bandwidth is chosen in many dimensions, and what each part of the rule buys.
 
-Mixture of the paper, 500 rows, 50 samples. The truth is known: the symmetric difference to the true set of mass 0.95,
+Mixture of the paper, 500 rows, 20 samples. The truth is known: the symmetric difference to the true set of mass 0.95,
 in units of its volume, for every bandwidth of a fine grid; the oracle takes the least. Without a scaling and
 with one ν, so that only bandwidths differ.
 
@@ -25,7 +25,7 @@ from text_table import print_head, print_row
 # Bandwidths in the units of the columns, and one ν: they can be compared, and given.
 calibrated = partial(MinimumVolumeSet, scaling=None, nu=0.4)
 N_ROWS = 500
-N_SAMPLES = 50
+N_SAMPLES = 20
 
 
 def differences(mixture, X, sigmas, reference, seed):

@@ -19,7 +19,6 @@ class UnknownTreeError(ValueError):
 def check_trees(model: Any) -> None:
     """Refuse a model with a tree that is not well-formed, or that is not in an isolation forest."""
     from sklearn.ensemble import IsolationForest
-    from sklearn.tree._tree import Tree
 
     waiting, seen = [model], set()
     while waiting:
@@ -27,7 +26,7 @@ def check_trees(model: Any) -> None:
         if id(each) in seen or isinstance(each, str | bytes | np.generic):
             continue
         seen.add(id(each))
-        if isinstance(each, Tree):
+        if f"{type(each).__module__}.{type(each).__name__}" == TREE:
             raise UnknownTreeError
         if isinstance(each, IsolationForest):
             _check_forest(each)

@@ -171,7 +171,7 @@ def test_advice_about_rows_in_time_order_can_be_followed(mvset, tmp_path, monkey
 @pytest.mark.filterwarnings("default")
 def test_volumes_of_few_points_are_a_note_without_advice(mvset, folder, monkeypatch):
     """The command has no option for the number of points."""
-    monkeypatch.setattr("mvset.bandwidth.diagnostics.SUFFICIENT", 50_000)
+    monkeypatch.setattr("mvset.bandwidth.diagnostics._ENOUGH", 50_000)
     said = mvset("fit", "normal.csv", "--exclude", "id", "--out", "m").stderr
     assert re.fullmatch(r"Note: The volumes are unreliable: of .* are needed\.\n", said)
 
