@@ -5,7 +5,7 @@ from mvset.bandwidth.choice import (
     Selection,
     eligible_bandwidths,
     parameter_penalty,
-    smallest,
+    widest_of_smallest,
 )
 from mvset.bandwidth.curves import BandwidthCurve
 
@@ -32,7 +32,7 @@ def curve(sigma, mean_log_volume, training_mass=0.6, by_split=None):
 
 
 def chosen(curves, n_independent=4.0):
-    return curves[smallest(curves, n_independent, True).best].sigma
+    return curves[widest_of_smallest(curves, n_independent, True).best].sigma
 
 
 def test_the_smallest_sets_win():
@@ -45,13 +45,34 @@ def test_of_equal_ones_the_wider_wins_in_any_order():
     assert chosen(curves[::-1]) == 2
 
 
-def test_a_wider_one_that_is_as_good_up_to_the_standard_error_is_not_the_smallest():
-    base, as_good = [1.0, 1.0, 1.0, 1.0], [0.85, 0.95, 1.15, 1.25]
-    assert chosen([curve(1, 1.0, by_split=base), curve(2, 1.05, by_split=as_good), curve(4, 9.0)]) == 1
+def test_the_widest_within_a_standard_error_of_the_least():
+    """The difference of the first two is 0.3 ± 0.1 over four independent splits; then 0.05 ± 0.1."""
+    base = [1.0, 1.0, 1.0, 1.0]
+    worse = curve(2, 1.3, by_split=[1.1, 1.2, 1.4, 1.5])
+    as_good = curve(2, 1.05, by_split=[0.85, 0.95, 1.15, 1.25])
+    assert chosen([curve(1, 1.0, by_split=base), worse, curve(4, 9.0)]) == 1
+    assert chosen([curve(1, 1.0, by_split=base), as_good, curve(4, 9.0)]) == 2
+    # More of the splits independent, less doubt.
+    assert chosen([curve(1, 1.0, by_split=base), as_good, curve(4, 9.0)], n_independent=40.0) == 1
+
+
+def test_a_bandwidth_that_is_wider_by_far_is_not_as_good():
+    """Its standard error is large if a split lacks an outlier."""
+    doubtful = [0.1, 1.1, 1.1, 2.1]
+    curves = [curve(1, 1.0), curve(2.4, 1.1, by_split=doubtful), curve(2.6, 1.1, by_split=doubtful)]
+    assert widest_of_smallest(curves, 4.0, True).best == 1
+    assert widest_of_smallest(curves, 4.0, True, is_coarse=True).best == 0
+
+
+def test_wider_bandwidths_are_tried_up_to_the_first_that_is_worse():
+    curves = [curve(1, 1.0), curve(2, 1.0), curve(4, 2.0), curve(8, 1.0, by_split=[0.0, 1.0, 1.0, 2.0])]
+    assert widest_of_smallest(curves, 4.0, True).best == 3  # of equal ones the widest is the least
+    curves[3] = curve(8, 1.1, by_split=[0.1, 1.1, 1.1, 2.1])
+    assert widest_of_smallest(curves, 4.0, True).best == 1
 
 
 def test_a_single_split_knows_no_standard_error():
-    choice = smallest([curve(1, 1.0, by_split=[1.0]), curve(2, 1.001, by_split=[1.001])], 1.0, True)
+    choice = widest_of_smallest([curve(1, 1.0, by_split=[1.0]), curve(2, 1.001, by_split=[1.001])], 1.0, True)
     assert choice.best == 0
     np.testing.assert_array_equal(choice.errors, 0.0)
 
@@ -81,12 +102,12 @@ def test_of_sets_that_no_point_in_the_box_hits_the_middle_is_taken():
 
 def test_sets_that_points_drawn_for_them_miss_do_not_compete():
     curves = [curve(1, 2.0), curve(2, 1.0), curve(3, -np.inf), curve(4, -np.inf)]
-    assert curves[smallest(curves, 4.0, False).best].sigma == 2
+    assert curves[widest_of_smallest(curves, 4.0, False).best].sigma == 2
 
 
 def test_what_decided_is_the_smoothed_mean_and_the_error_of_the_difference_to_the_least():
     curves = [curve(1.0, 2.0), curve(1.2, 1.0, by_split=[0.8, 1.2, 1.0, 1.0]), curve(1.4, 4.0), curve(3, 1.5)]
-    choice = smallest(curves, 4.0, True)
+    choice = widest_of_smallest(curves, 4.0, True)
     np.testing.assert_allclose(choice.values, [2.0, 0.25 * 2 + 0.5 * 1 + 0.25 * 4, 4.0, 1.5])
     assert choice.best == 3
     smooth = 0.25 * 2 + 0.5 * np.array([0.8, 1.2, 1.0, 1.0]) + 0.25 * 4
@@ -95,28 +116,28 @@ def test_what_decided_is_the_smoothed_mean_and_the_error_of_the_difference_to_th
 
 
 def test_sets_of_which_none_is_measured_have_no_errors_and_the_middle_is_taken():
-    choice = smallest([curve(sigma, -np.inf) for sigma in range(1, 7)], 4.0, False)
+    choice = widest_of_smallest([curve(sigma, -np.inf) for sigma in range(1, 7)], 4.0, False)
     assert choice.best == 3
     np.testing.assert_array_equal(choice.errors, 0.0)
 
 
 def test_standard_errors_are_of_splits_that_are_independent():
     curves = [curve(1, 1.0, by_split=[1.0, 1.0]), curve(2, 1.1, by_split=[0.9, 1.3])]
-    assert smallest(curves, 2.0, True).errors[1] == pytest.approx(0.2)
-    assert smallest(curves, 0.5, True).errors[1] == pytest.approx(0.4)
+    assert widest_of_smallest(curves, 2.0, True).errors[1] == pytest.approx(0.2)
+    assert widest_of_smallest(curves, 0.5, True).errors[1] == pytest.approx(0.4)
 
 
 def test_the_first_and_the_last_of_a_grid_are_not_smoothed():
     ratio = 2 ** (1 / 3)
     curves = [curve(ratio**k, value) for k, value in enumerate([1.0, 5.0, 9.0, 2.0])]
-    np.testing.assert_allclose(smallest(curves, 4.0, True).values, [1.0, 5.0, 6.25, 2.0])
+    np.testing.assert_allclose(widest_of_smallest(curves, 4.0, True).values, [1.0, 5.0, 6.25, 2.0])
 
 
 # ---------------------------------------------------------------- bounds, which have no sampling error
 
 
 def least(curves):
-    return smallest(curves, 4.0, False, is_smooth=True)
+    return widest_of_smallest(curves, 4.0, False, is_smooth=True)
 
 
 def test_of_bounds_the_least_is_taken_and_of_equal_ones_the_widest():
@@ -131,7 +152,7 @@ def test_bounds_are_not_smoothed():
     choice = least(curves)
     assert choice.best == 1
     np.testing.assert_array_equal(choice.values, values)
-    assert smallest(curves, 4.0, False).best == 4
+    assert widest_of_smallest(curves, 4.0, False).best == 4
 
 
 def test_errors_of_bounds_are_those_of_the_difference_to_the_least():

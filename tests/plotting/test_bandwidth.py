@@ -42,7 +42,7 @@ def test_the_choice_is_marked_and_those_that_do_not_compete_are_hollow(model):
     assert display.ineligible_.get_markerfacecolor() == "white"
     labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert labels == ["fails the condition on ν"]
-    title = "The σ of the smallest sets"
+    title = "The widest σ within one standard error"
     assert display.ax_.get_title(loc="left") == title
 
 

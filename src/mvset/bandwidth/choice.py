@@ -9,6 +9,7 @@ from mvset.bandwidth.curves import BandwidthCurve
 from mvset.bandwidth.grid import COARSE
 from mvset.values import Array, ArrayValue, Flags
 
+_MUCH_WIDER = 2.53  # two steps of the coarse grid
 SAME_VOLUME = 0.005  # difference of log volumes that is too small for a wider search
 
 
@@ -21,7 +22,8 @@ class Selection(ArrayValue):
     criterion : {"given", "log volume", "bound", "middle"}
         What decided.
 
-        - "log volume": the mean log volume over the masses around the mass asked for is smallest.
+        - "log volume": the widest bandwidth whose mean log volume exceeds the least by no more than the standard error
+          of the difference.
         - "bound": the widest whose upper bound on the volume is as small as the least, up to two percent of the side of
           a box. Volumes cannot be compared in so many columns.
         - "middle": the middle candidate, because no sample point fell into some of the sets.
@@ -144,24 +146,35 @@ def eligible_bandwidths(training_masses: Sequence[float], masses: Array) -> list
     return met or list(range(len(training_masses)))
 
 
-def smallest(
-    curves: Sequence[BandwidthCurve], n_independent_splits: float, unmeasured_are_small: bool, is_smooth: bool = False
+def widest_of_smallest(
+    curves: Sequence[BandwidthCurve],
+    n_independent_splits: float,
+    unmeasured_are_small: bool,
+    *,
+    is_smooth: bool = False,
+    is_coarse: bool = False,
 ) -> Choice:
-    """The bandwidth whose sets are smallest.
+    """The widest bandwidth whose sets are as small as the smallest, up to the standard error.
 
     Paper: Fig. 2, σ_opt. Differences:
 
     - the mean over the masses is of the logarithm of the volume: in many dimensions the largest mass alone would
       decide the mean of the volume;
-    - it is smoothed over neighbouring bandwidths, whose sets differ by little but noise. Bounds on volumes are smooth
-      (`is_smooth`).
+    - it is smoothed over neighbouring bandwidths, whose sets differ by little but noise;
+    - of all bandwidths whose mean exceeds the least by no more than the standard error of the difference, the widest is
+      taken: the minimum is flat, and narrow bandwidths win by overfitting. This is the one-standard-error rule of
+      Breiman et al., "Classification and Regression Trees", 1984; the standard error is taken over the splits. It is
+      large where a split lacks an outlier, so we go no further than 2.5 times the best bandwidth.
+
+    Bounds on volumes are smooth (`is_smooth`): the last two do not apply. On a coarse grid (`is_coarse`), whose best
+    bandwidth will have new neighbours, the last one does not.
 
     Only bandwidths that meet the condition on ν compete: one so narrow that it fails can pass for small because the
     mean of its offsets, which then differ by orders of magnitude between splits, holds less than the mass.
 
     A set that no point of the box hits is small (`unmeasured_are_small`). Such sets cannot be ranked: the middle one
     is taken, and the caller warns. A set that no point of importance sampling hits is one that the sampler did not
-    find: it does not compete. Standard errors of the differences to the least are those over splits.
+    find: it does not compete.
     """
     eligible = eligible_bandwidths([curve.training_mass for curve in curves], curves[0].masses)
     ascending = sorted(eligible, key=lambda i: curves[i].sigma)
@@ -178,7 +191,14 @@ def smallest(
     least = min(reversed(compared), key=lambda i: values[i])  # of equal ones the widest
     errors = np.zeros(len(curves))
     errors[compared] = _standard_errors(by_split[compared] - by_split[least], n_independent_splits)
-    return Choice(least, values, errors)
+    best = least
+    if not is_smooth and not is_coarse:
+        for wider in compared[compared.index(least) + 1 :]:
+            is_far = curves[wider].sigma > _MUCH_WIDER * curves[least].sigma
+            if is_far or values[wider] - values[least] > errors[wider]:
+                break
+            best = wider
+    return Choice(best, values, errors)
 
 
 def _standard_errors(differences: Array, n_independent_splits: float) -> Array:

@@ -13,7 +13,7 @@ from mvset.bandwidth.choice import (
     Selection,
     eligible_bandwidths,
     meets_nu_condition,
-    smallest,
+    widest_of_smallest,
 )
 from mvset.bandwidth.curves import BandwidthCurve, bandwidth_curve, bound_curve
 from mvset.bandwidth.grid import RATIO, extend_grid, narrower_bandwidths
@@ -96,6 +96,7 @@ class BandwidthSearch:
         self._gram: GaussianGram | None = None  # whose memory the next bandwidth takes over
         self.sample = sample  # as soon as there are candidates to draw it for
         self._is_final = False  # whether no other sample will be drawn
+        self._is_refined = False
         self._scores: dict[float, Array] = {}
         self.curves: list[BandwidthCurve] = []
         self.choice: Choice
@@ -167,12 +168,13 @@ class BandwidthSearch:
         if self.is_bounded:
             self._interpolate()
             return
+        self._is_refined = True
         known = [candidate.sigma for candidate in self.candidates]
         finer = self.best.sigma * RATIO ** np.array([-3.0, -1.0, 1.0, 3.0])
         finer = finer[(finer > known[0]) & (finer < known[-1])]
         if len(finer):
             self.solve(finer, self.best.nu)
-            self.measure()
+        self.measure()
 
     def _next_bandwidths(self, rounds: int) -> Array:
         """Candidates beyond the edge on which the best one is; none if it is inside, or nothing can be gained."""
@@ -328,8 +330,12 @@ class BandwidthSearch:
             if not self.is_bounded and self.sample is not None and candidate.sigma not in self._scores:
                 self._scores[candidate.sigma] = candidate.logs(self.sample.points, self.run)
         self.curves = list(self.run(self._curve, self.candidates))
-        self.choice = smallest(
-            self.curves, self.n_independent_splits, self._unmeasured_are_small, is_smooth=self.is_bounded
+        self.choice = widest_of_smallest(
+            self.curves,
+            self.n_independent_splits,
+            self._unmeasured_are_small,
+            is_smooth=self.is_bounded,
+            is_coarse=self.extensible and not self._is_refined,
         )
         self.criterion = "bound" if self.is_bounded else "log volume"
         if len(self.candidates) == 1:
@@ -419,7 +425,8 @@ class BandwidthSearch:
 
 _REASONS = {
     "given": "One bandwidth was given.",
-    "log volume": "Of {n_candidates} bandwidths, the one with the smallest sets; effective sample size {size:.0f}.",
+    "log volume": "Of {n_candidates} bandwidths, the widest whose sets are as small as the smallest, up to the "
+    "standard error; effective sample size {size:.0f}.",
     "bound": "Of {n_candidates} bandwidths, the one with the smallest bound on the volume of its sets.",
     "middle": "The middle of the bandwidths into whose sets no sample point fell.",
 }

@@ -210,7 +210,7 @@ def _least_bounded(sets: FittedSets) -> float:
 
 VOLUME_LABEL = "volume relative to the smallest"
 _TITLES = {
-    "log volume": "The σ of the smallest sets",
+    "log volume": "The widest σ within one standard error",
     "bound": "The σ of the smallest bounds on the volume",
     "middle": "The middle σ of sets without sample points",
 }
@@ -221,6 +221,7 @@ class BandwidthComparison:
     """The selection criterion of each candidate bandwidth whose sets could be measured.
 
     It is the geometric mean of the volume over the masses, smoothed, or of a bound on it, relative to the smallest.
+    With volumes, the rule selects the widest bandwidth whose value exceeds one by no more than its standard error.
     """
 
     sigmas: Array

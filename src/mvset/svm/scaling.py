@@ -19,9 +19,9 @@ ScalingName = Literal["standard", "whiten"]
 LARGEST = 1e100  # of mapped values: sums of their squares are finite
 LEAST_SHRINKAGE = 1e-6  # columns that are exact combinations of others would have no inverse
 _BLOCK_ROWS = 256  # that are mapped together
-# Ranges between the 5 % and 95 % quantiles, beyond these; 15 standard deviations of a normal distribution. Quartiles
+# Ranges between the 5 % and 95 % quantiles, beyond these; 8 standard deviations of a normal distribution. Quartiles
 # would do harm: a valve that is closed most of the time has nearly none, and its correlations would be lost.
-_FAR = 4.0
+_FAR = 2.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,8 @@ The paper: n = 2000, 30 σ in [0.01, 0.5], 25 splits: the least area is at σ = 
 0.96.
 
 The paper does not state the noise of its moons. The σ of the least area depends on the noise; the masses hardly do. The
-library's own rule is `MinimumVolumeSet` with the same bandwidths and number of splits. It selects the σ with the least
-mean log volume.
+library's own rule is `MinimumVolumeSet` with the same bandwidths and number of splits. It selects the widest σ within
+one standard error of the smallest sets.
 """
 
 import numpy as np
