@@ -73,7 +73,7 @@ def kept_tables(name):
                 yield list(csv.reader(file))
 
 
-CHECKED_ELSEWHERE = {"adbench", "gpu", "scale"}  # pages show some columns, or round
+CHECKED_ELSEWHERE = {"adbench", "gpu", "process", "scale"}  # pages show some columns, or round
 
 
 def tables_of_scripts():
@@ -92,6 +92,16 @@ def tables_of_scripts():
 @pytest.mark.parametrize(("name", "fields", "rows"), list(tables_of_scripts()))
 def test_tables_are_those_that_scripts_print(name, fields, rows):
     assert rows in [table[1:] for table in kept_tables(name) if table[0] == fields]
+
+
+def test_faults_found_are_those_of_the_csv():
+    with (ROOT / "benchmarks" / "results" / "process.csv").open(newline="", encoding="utf-8") as file:
+        measured = {(row["rows"], row["fault"]): row for row in csv.DictReader(file)}
+    (table,) = (table for table in tables(DOCS / "method.md") if {"fault", "T²"} <= set(table[0]))
+    assert len(table) == len(measured)
+    for row in table:
+        kept = measured[row["rows"], row["fault"]]
+        assert row == {name: kept[name] for name in row}
 
 
 def test_the_count_of_biases_is_that_of_the_simulations():
