@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mvset.bandwidth.curves import BandwidthCurve
-from mvset.bandwidth.grid import COARSE
+from mvset.bandwidth.grid import COARSE, RATIO
 from mvset.values import Array, ArrayValue, Flags
 
 _MUCH_WIDER = 2.53  # two steps of the coarse grid
@@ -186,7 +186,8 @@ def widest_of_smallest(
     by_split = np.array([curve.split_log_volumes for curve in curves])
     sigmas = np.array([curves[i].sigma for i in compared])
     if not is_smooth:
-        smooth = _smoothed(sigmas, np.column_stack([values[compared], by_split[compared]]))
+        near = COARSE if is_coarse else RATIO
+        smooth = _smoothed(sigmas, np.column_stack([values[compared], by_split[compared]]), near)
         values[compared], by_split[compared] = smooth[:, 0], smooth[:, 1:]
     least = min(reversed(compared), key=lambda i: values[i])  # of equal ones the widest
     errors = np.zeros(len(curves))
@@ -208,9 +209,9 @@ def _standard_errors(differences: Array, n_independent_splits: float) -> Array:
     return np.asarray(differences.std(axis=1, ddof=1) / np.sqrt(n_independent_splits))
 
 
-def _smoothed(sigmas: Array, values: Array) -> Array:
-    """Values averaged with those of both neighbours, 1 : 2 : 1, where both are as near as on the automatic grid."""
-    near = sigmas[1:] / sigmas[:-1] < COARSE * (1.0 + 1e-9)
+def _smoothed(sigmas: Array, values: Array, ratio: float) -> Array:
+    """Return values averaged with both neighbours, 1 : 2 : 1, where both are as near as on the automatic grid."""
+    near = sigmas[1:] / sigmas[:-1] < ratio * (1.0 + 1e-9)
     inner = 1 + np.flatnonzero(near[:-1] & near[1:])
     smoothed = values.copy()
     smoothed[inner] = 0.25 * values[inner - 1] + 0.5 * values[inner] + 0.25 * values[inner + 1]

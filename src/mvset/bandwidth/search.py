@@ -239,9 +239,10 @@ class BandwidthSearch:
         duals, report = [dual.compact() for dual in models.duals], SolveReport.of(models.duals)
         if self.is_bounded:
             logs = models.held_out_logs(self.splits, self.run)
-        else:
-            logs = [rough_logs(each) for each in models.held_out_scores(self.splits)]
-        by_split = split_offsets(logs, self.masses)
+            by_split = split_offsets(logs, self.masses)
+        else:  # the middle between two scores, as the paper has them; between their logarithms, sets would be larger
+            scores = models.held_out_scores(self.splits)
+            logs, by_split = [rough_logs(each) for each in scores], rough_logs(split_offsets(scores, self.masses))
         ((scaling, function),) = score.parts[0]
         integral = log_square_integral(function, scaling, self.layout, self._varying, self.run)
         found = Candidate(solver, score, by_split[0], by_split, duals, report, integral)

@@ -24,7 +24,7 @@ def test_page_compares_the_paper_with_ours(folder):
     page = (folder / "README.md").read_text(encoding="utf-8")
     assert page.count("\n## ") == 2
     assert "![Boston housing](boston.svg)" in page
-    chosen = r"0.423 \(\d of 4\).*"
+    chosen = r"0.423 \(4 of 4\)"
     assert re.search(rf"\| σ by the library's rule, from the same list \|  \| {chosen} \|  \|", page)
     assert re.search(
         r"\| points of the set of mass 0.90 outside the set of mass 0.95 \| none \| 0 of 40000 \| ✓ \|", page
