@@ -255,7 +255,7 @@ def test_the_first_ten_of_the_automatic_splits_choose_the_bandwidth_and_all_cali
     for curve in model.curves_:
         duals = solve_duals(gaussian_gram(X, curve.sigma), [split.train for split in splits], Solver(0.4, TOLERANCE))
         scores = SplitModels(X, duals, curve.sigma).held_out_scores(splits)
-        by_split = [[reference.offset(np.log(each), mass) for mass in curve.masses] for each in scores]
+        by_split = [[np.log(reference.offset(each, mass)) for mass in curve.masses] for each in scores]
         np.testing.assert_allclose(curve.offsets, np.median(by_split, axis=0), rtol=0, atol=2e-3)
         assert len(curve.split_log_volumes) == 10
     assert len(model.sets_.calibration.scores) == 200

@@ -79,12 +79,7 @@ class Scaling(ArrayValue):
         """Mapped rows."""
         with np.errstate(over="ignore"):
             scaled: Array = np.clip(X / self.scales, -LARGEST, LARGEST)
-        if not len(self.mixing):
-            return scaled
-        # Products of one shape, so that no row depends on how many others there are.
-        blocks = np.zeros((-(-len(X) // _BLOCK_ROWS), _BLOCK_ROWS, len(self.scales)))
-        blocks.reshape(-1, len(self.scales))[: len(X)] = scaled
-        return np.asarray((blocks @ self.mixing).reshape(-1, len(self.scales))[: len(X)])
+        return _product(scaled, self.mixing) if len(self.mixing) else scaled
 
     def log_determinant(self, columns: Indices) -> float:
         """Log volume in the units of these columns of a unit of volume in mapped ones; all others must be unmixed."""
@@ -105,7 +100,14 @@ class Scaling(ArrayValue):
 
     def gradient(self, mapped: Array) -> Array:
         """Gradients with respect to the columns of X, from those with respect to mapped ones."""
-        return np.asarray((mapped @ self.mixing.T if len(self.mixing) else mapped) / self.scales)
+        return np.asarray((_product(mapped, self.mixing.T) if len(self.mixing) else mapped) / self.scales)
+
+
+def _product(X: Array, matrix: Array) -> Array:
+    """X @ matrix in products of one shape, so that no row depends on how many others there are."""
+    blocks = np.zeros((-(-len(X) // _BLOCK_ROWS), _BLOCK_ROWS, len(matrix)))
+    blocks.reshape(-1, len(matrix))[: len(X)] = X
+    return np.asarray((blocks @ matrix).reshape(-1, len(matrix))[: len(X)])
 
 
 def _code_scale(*variances: Array) -> float:
