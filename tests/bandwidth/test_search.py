@@ -569,16 +569,16 @@ def test_neighbours_of_the_best_bandwidth_of_the_coarse_grid_are_tried(n_columns
         assert added == [search.best.sigma]
 
 
-def test_large_tables_of_many_columns_are_searched_on_a_thousand_rows():
+def test_large_tables_of_many_columns_are_searched_on_fifteen_hundred_rows():
     """The models of all splits are solved on all rows."""
-    X = normal(1500, 12)
+    X = normal(2000, 12)
     search = searched(X, (0.7, 0.9, 1.0))
-    assert search.X.shape == (1000, 12)
+    assert search.X.shape == (1500, 12)
     models = search.solved(search.task.splits)
-    assert models.X.shape == (1500, 12)
+    assert models.X.shape == (2000, 12)
     for dual, split in zip(models.duals, search.task.splits, strict=True):
         assert set(np.flatnonzero(dual.alpha)) <= set(split.train)
-    assert searched(normal(1500, 3), ()).X.shape == (1500, 3)
+    assert searched(normal(1500, 12), (0.7, 0.9, 1.0)).X.shape == (1500, 12)
 
 
 # ---------------------------------------------------------------- parts of the search

@@ -38,7 +38,7 @@ _FAR_NARROWER = 0.125  # in simulations volumes prefer bandwidths of 0.16 to 8 t
 _NU_ROWS = 200  # volumes of fewer rows do not tell whether a narrower bandwidth is better, or only seems so
 # Splits whose bounds are compared: a round over all rows, without the noise of sample points. In so many columns the
 # best bandwidth hardly depends on the number of rows.
-_BOUNDED_SPLITS, _BOUNDED_ROWS = 5, 1000
+_BOUNDED_SPLITS, _BOUNDED_ROWS = 5, 1500
 _WIDE = 1.1  # in units of the global scale of the rows: a little beyond the first grid
 # Candidates are solved to this multiple of the tolerance, which moves their volumes by about a thousandth. Most steps
 # of the solver are at narrow bandwidths, and most of them near the end. The one chosen is solved on to the end.
