@@ -2,7 +2,6 @@ import pytest
 
 from mvset.calibration.splits import warn_if_unresolved
 from mvset.exceptions import CalibrationWarning
-from mvset.inference.results import DriftResult
 from mvset.wording import are, columns_named, counted
 
 
@@ -18,15 +17,6 @@ def test_verbs_and_columns():
     assert (are(1), are(2)) == ("is", "are")
     assert columns_named(["a"]) == "Column a"
     assert columns_named(["a", 3]) == "Columns a, 3"
-
-
-def report(n_rows):
-    return DriftResult(False, n_rows, n_rows, 1, 1 / n_rows, (0.0, 1.0), 0.05, (0.0, 0.1), 0.5, 0.5, 0.01)
-
-
-def test_a_verdict_on_one_row_and_on_many():
-    assert str(report(1)).startswith("1 of 1 row outside, 100.00% where 5.00% were expected")
-    assert str(report(20)).startswith("1 of 20 rows outside, 5.00% where")
 
 
 def test_a_warning_about_one_row_and_about_many():

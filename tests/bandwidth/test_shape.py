@@ -25,7 +25,7 @@ OPTIONS = ShapeOptions("auto", "auto", "auto", mass_grid(0.9), 1000)
 
 def shape(options=OPTIONS, splits=4, rows=X, layout=None, time_order=False, run=map):
     rng = np.random.RandomState(0)
-    table = TableRows(RowEncoding(rows.shape[1]), rows, rows.min(axis=0), rows.max(axis=0))
+    table = TableRows(RowEncoding(rows.shape[1]), rows, rows, rows.min(axis=0), rows.max(axis=0))
     division = CalibrationPlan(0.9, "cross", 0.95, splits, None, time_order).divided(table, rng)
     return division, best_shape(division, layout or ColumnLayout(rows.shape[1]), options, rng, run)
 

@@ -4,14 +4,13 @@ from dataclasses import FrozenInstanceError, replace
 import numpy as np
 import pytest
 
-from mvset.calibration.calibration import COMPARABLE_FROM, Calibration, warn_if_dependent
-from mvset.calibration.dependence import group_effects
+from mvset.calibration.calibration import COMPARABLE_FROM, Calibration
+from mvset.calibration.dependence import Dependence, group_effects
 from mvset.calibration.guarantees import Guarantee
 from mvset.calibration.split_models import pooled_scores
 from mvset.calibration.splits import Split, random_splits
 from mvset.calibration.views import HeldOut
 from mvset.calibration.ways import HeldOutRows
-from mvset.exceptions import DependenceWarning
 from mvset.inference.p_values import binomial_interval
 
 MASSES = np.linspace(0.001, 0.999, 333)
@@ -22,11 +21,14 @@ def crossed(splits, scores, groups=None, ordered=None):
     """Calibration of distinct rows that splits hold out."""
     rows = np.arange(1000.0)[:, np.newaxis]
     held_out = HeldOut(*pooled_scores(rows, splits, scores, None), scores)
-    return HeldOutRows(rows, np.arange(1000), splits, groups, ordered).cross_calibrated(held_out).calibration
+    return (
+        HeldOutRows(rows, np.arange(1000), splits, groups, Dependence(ordered)).cross_calibrated(held_out).calibration
+    )
 
 
 def conformal(scores, ordered=None, effects=None):
-    return Calibration.from_scores(scores, Guarantee("conformal")).dependent(scores, ordered=ordered, effects=effects)
+    plain = Calibration.from_scores(scores, Guarantee("conformal"))
+    return plain.dependent(scores, Dependence(ordered), group_effects=effects)
 
 
 def calibrated(mode, n=101, seed=0, ties=False):
@@ -230,13 +232,6 @@ def test_the_order_of_rows_counts_if_they_depend_on_it_or_if_told():
     splits = [Split(np.arange(0), np.arange(500))]
     assert crossed(splits, [smooth]).decorrelation > 10
     assert crossed(splits, [independent]).decorrelation == 1
-
-
-def test_rows_that_depend_on_their_neighbours_warn():
-    smooth = np.sin(np.arange(500) / 15)
-    with pytest.warns(DependenceWarning, match=r"500 calibration rows count for about \d+ .* time_order=True"):
-        warn_if_dependent(conformal(smooth), 0.9)
-    warn_if_dependent(calibrated("conformal"), 0.9)
 
 
 # ---------------------------------------------------------------- inference

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.model_selection import KFold
 
+from mvset.calibration.dependence import Dependence
 from mvset.calibration.guarantees import Guarantee
 from mvset.calibration.plan import CalibrationPlan, TableRows
 from mvset.calibration.splits import MIN_SPLITS
@@ -23,7 +24,7 @@ def plan(mode="cross", *, mass=0.9, splits=5, max_train_samples=None, time_order
 def table(n=N, **parts):
     """Rows whose first column is their number."""
     X = np.column_stack([np.arange(float(n)), np.random.default_rng(0).normal(size=n)])
-    return TableRows(RowEncoding(2), X, X.min(axis=0), X.max(axis=0), **parts)
+    return TableRows(RowEncoding(2), X, X, X.min(axis=0), X.max(axis=0), **parts)
 
 
 def divided(plan, rows=None):
@@ -53,7 +54,7 @@ def test_with_cross_every_row_trains_and_is_held_out_by_other_splits():
     for train, split in zip(trained(division), held_out.splits, strict=True):
         assert len(split.held_out) == 0.2 * N
         np.testing.assert_array_equal(np.sort(np.append(train, split.held_out)), np.arange(N))
-    assert held_out.ordered is None
+    assert held_out.dependence == Dependence(ordered=False)  # of their number
     assert division.is_random
     assert 0 < division.rows_per_parameter < np.inf
 
@@ -119,7 +120,7 @@ def test_rows_in_time_order_keep_their_distance_from_those_that_calibrate(mode):
     for train, calibrating in pairs:
         assert np.abs(train[:, np.newaxis] - calibrating).min() == N // 20 + 1
         assert len(np.split(calibrating, np.flatnonzero(np.diff(calibrating) > 1) + 1)) <= 5  # blocks of 40 rows
-    assert division.calibrating.ordered is True
+    assert division.calibrating.dependence.ordered is True
     assert not division.is_random
 
 
@@ -199,11 +200,11 @@ def test_the_sample_of_a_stream_trains_and_the_rest_calibrates():
     sampled = np.sort(np.random.default_rng(0).permutation(N)[:200])
     X = table().encoded
     surveyed = Survey(None, N, X.min(axis=0), X.max(axis=0), X[sampled], sampled)
-    rows = TableRows(RowEncoding(2), X[sampled], surveyed.lowest, surveyed.highest, surveyed=surveyed)
+    rows = TableRows(RowEncoding(2), X[sampled], X[sampled], surveyed.lowest, surveyed.highest, surveyed=surveyed)
     assert rows.n_rows == N
     division = divided(plan(max_train_samples=40), rows)
     np.testing.assert_array_equal(numbers(division), sampled)
-    assert division.calibrating == StreamedRows(surveyed, Guarantee("conformal"))
+    assert division.calibrating == StreamedRows(surveyed, Guarantee("conformal"), Dependence(ordered=False))
     assert division.rows_per_parameter == 0.0
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mvset.calibration.calibration import COMPARABLE_FROM, Calibration
-from mvset.calibration.dependence import group_effects
+from mvset.calibration.dependence import Dependence, group_effects
 from mvset.calibration.guarantees import Guarantee
 from mvset.calibration.score_summary import ScoreSummary, bins_of
 from mvset.calibration.split_models import pooled_scores
@@ -305,12 +305,16 @@ def test_calibrations_with_design_effects_are_those_of_all_scores(mode):
     def make():
         if mode == "conformal":
             found = Calibration.from_scores(scores, Guarantee(mode))
-            return found.dependent(scores, ordered=True, effects=group_effects(scores, groups, found.offsets))
+            return found.dependent(scores, Dependence(ordered=True), group_effects(scores, groups, found.offsets))
         splits = random_splits(3000, 4, 0.5, np.random.RandomState(0))
         noise = [scores[split.held_out] + 0.1 * rng.normal(size=1500) for split in splits]
         rows = np.arange(3000.0)[:, np.newaxis]
         held_out = HeldOut(*pooled_scores(rows, splits, noise, None), noise)
-        return HeldOutRows(rows, np.arange(3000), splits, groups, True).cross_calibrated(held_out).calibration
+        return (
+            HeldOutRows(rows, np.arange(3000), splits, groups, Dependence(ordered=True))
+            .cross_calibrated(held_out)
+            .calibration
+        )
 
     exact, summary = make(), calibrated(make, 1000)
     assert summary.is_summary

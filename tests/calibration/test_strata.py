@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mvset.calibration.calibration import Calibration
+from mvset.calibration.dependence import Dependence
 from mvset.calibration.guarantees import Guarantee
 from mvset.calibration.strata import StratumCalibrations
 from mvset.calibration.ways import Calibrated
@@ -95,7 +96,7 @@ def test_with_a_guarantee_a_group_has_its_own_rows_or_the_offsets_of_the_whole(m
 
 def test_design_effects_are_those_of_the_whole_at_the_same_mass():
     smooth = np.sin(np.arange(1000) / 10)
-    calibration = Calibration.from_scores(smooth, Guarantee("conformal")).dependent(smooth, ordered=True)
+    calibration = Calibration.from_scores(smooth, Guarantee("conformal")).dependent(smooth, Dependence(True))
     assert calibration.order_effects.max() > 5
     found = by_label(strata_of(calibration, smooth, mass=0.9))
     for label in ("large", "low"):

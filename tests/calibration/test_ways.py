@@ -7,7 +7,7 @@ import pytest
 
 import reference
 from mvset.calibration.calibration import COMPARABLE_FROM, Calibration
-from mvset.calibration.dependence import group_effects, order_effects
+from mvset.calibration.dependence import Dependence, group_effects, order_effects
 from mvset.calibration.guarantees import Guarantee
 from mvset.calibration.split_models import SplitModels
 from mvset.calibration.splits import Split, random_splits
@@ -117,13 +117,13 @@ def test_groups_count_by_their_rows_that_calibrate(views):
     """Four copies of a row in each group, and two in the first and last that calibrate."""
     table = np.repeat(two_moons(60, random_state=1), 4, axis=0)
     reserved = np.arange(42, 202)
-    found = calibrate(ReservedRows(table, reserved, Guarantee("conformal"), GROUPS, False), views)
+    found = calibrate(ReservedRows(table, reserved, Guarantee("conformal"), GROUPS, Dependence(False)), views)
     expected = group_effects(found.scores, GROUPS[reserved] - 10, found.calibration.offsets)
     np.testing.assert_array_equal(found.calibration.effects, expected)
     assert found.calibration.effective_size(0.8) == pytest.approx(41, rel=0.05)
     split = [Split(np.arange(42), reserved)] * 3  # which agree on the order of rows
     plain, grouped = (
-        calibrate(HeldOutRows(table, np.arange(240), split, each, False), views) for each in (None, GROUPS)
+        calibrate(HeldOutRows(table, np.arange(240), split, each, Dependence(False)), views) for each in (None, GROUPS)
     )
     expected = group_effects(grouped.scores, GROUPS[reserved] - 10, grouped.calibration.offsets)
     np.testing.assert_allclose(grouped.calibration.effects, plain.calibration.effects * expected)
@@ -136,8 +136,8 @@ def test_the_order_of_rows_counts_as_asked_or_if_it_shows(way, ordered, views):
 
     def way_of(rows):
         if way == "reserved":
-            return ReservedRows(rows, np.arange(240), Guarantee("conformal"), None, ordered)
-        return HeldOutRows(rows, np.arange(240), SPLITS, None, ordered)
+            return ReservedRows(rows, np.arange(240), Guarantee("conformal"), None, Dependence(ordered))
+        return HeldOutRows(rows, np.arange(240), SPLITS, None, Dependence(ordered))
 
     found = calibrate(way_of(table), views)
     effects = order_effects(found.scores, found.calibration.offsets)

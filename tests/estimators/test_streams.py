@@ -476,7 +476,7 @@ def merged(batches):
 
 def calibrated(scores, guarantee):
     first = scores.first if isinstance(scores, StreamedScores) else scores
-    return Calibration.from_scores(scores, guarantee).dependent(first, ordered=None)
+    return Calibration.from_scores(scores, guarantee).dependent(first)
 
 
 def smooth(n, seed=0):

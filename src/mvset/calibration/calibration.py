@@ -7,13 +7,13 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mvset.calibration.dependence import is_dependent, order_effects
+from mvset.calibration.dependence import UNKNOWN, Dependence, is_dependent, order_effects
 from mvset.calibration.guarantees import Guarantee
 from mvset.calibration.offsets import half_ranks, level_at, level_table, offset_at, order_statistics
 from mvset.calibration.score_summary import N_EXACT, ScoreSummary
 from mvset.calibration.streamed_scores import N_ORDERED, StreamedScores
-from mvset.exceptions import DependenceWarning, warn
 from mvset.inference.bands import order_statistic_bounds
+from mvset.inference.columns import ColumnCounter, ColumnReference
 from mvset.inference.drift import CountedScores, DriftCounter, EffectiveSizes
 from mvset.inference.p_values import binomial_interval, conformal_p_values
 from mvset.inference.results import MassBand, MassInterval
@@ -105,15 +105,24 @@ class Calibration(ArrayValue):
         none, nothing = np.ones(len(offsets)), np.empty(0)
         return cls(Guarantee("paper"), offsets, nothing, none, none, 0.0, nothing, np.inf)
 
-    def dependent(self, scores: Array, *, ordered: bool | None, effects: Array | None = None) -> "Calibration":
+    def dependent(
+        self,
+        scores: Array,
+        dependence: Dependence = UNKNOWN,
+        effects: Array | None = None,
+        group_effects: Array | None = None,
+    ) -> "Calibration":
         """The same for rows that depend on each other, from their scores in order, and design effects of other kinds.
 
-        With ``ordered=None`` the order of the rows counts if their scores depend on it.
+        Rows of one group are similar to each other, and so are neighbours in the order: the larger effect counts.
         """
         scores = scores[:N_ORDERED]  # of so many rows, the first tell enough
-        found = self if effects is None else replace(self, effects=effects)
+        found, ordered = self if effects is None else replace(self, effects=effects), dependence.ordered
         if ordered or (ordered is None and is_dependent(scores)):
-            return replace(found, order_effects=order_effects(scores, self.offsets))
+            in_order = np.maximum(order_effects(scores, self.offsets), dependence.row_effect)
+            found = replace(found, order_effects=in_order)
+        if group_effects is not None:
+            found = replace(found, effects=found.effects * np.maximum(group_effects / found.order_effects, 1.0))
         return found
 
     # Offsets and levels
@@ -251,9 +260,13 @@ class Calibration(ArrayValue):
         )
 
     def drift_counter(
-        self, mass: float, false_alarm_rate: float = 0.01, less_levels: Array | None = None
+        self,
+        mass: float,
+        false_alarm_rate: float = 0.01,
+        less_levels: Array | None = None,
+        columns: ColumnReference | None = None,
     ) -> DriftCounter:
-        """Counter of the scores of new rows, for the tests of drift against the calibration rows.
+        """Counter of new rows and their scores, for the tests of drift against the calibration rows and their columns.
 
         With `less_levels`, one minus the levels of calibration rows, it counts such values instead of scores.
         """
@@ -277,6 +290,7 @@ class Calibration(ArrayValue):
             rate,
             EffectiveSizes(self._at(effects, mass), self._at(self.order_effects, mass)),
             EffectiveSizes(float(effects[compared].max()), slowest),
+            None if columns is None else ColumnCounter(columns),
         )
 
     @property
@@ -304,18 +318,3 @@ class Calibration(ArrayValue):
                 f"There are no {what} here: the model keeps no calibration scores that are comparable with scores of "
                 "new rows. Use CalibratedSet around the detector, or MinimumVolumeSet."
             )
-
-
-def warn_if_dependent(calibration: Calibration, mass: float) -> None:
-    """Warn if rows that were split at random depend on their neighbours."""
-    if calibration.decorrelation == 1:
-        return
-    message = Message(
-        "Neighbouring rows are similar: {n_rows} calibration rows count for about {effective}, and the set may contain "
-        "less of new rows than requested.",
-        "If rows are in time order, use {time_order:True}; if several belong together, {groups:...}; if their order "
-        "means nothing, shuffle them.",
-        n_rows=calibration.n_rows,
-        effective=counted(calibration.effective_size(mass), "independent one"),
-    )
-    warn(message, DependenceWarning)

@@ -11,6 +11,7 @@ The share of n calibration rows inside a set has the variance :math:`D\, p (1-p)
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,28 +29,50 @@ _MIN_OUTSIDE = 100  # rows outside a set, to tell its autocorrelation time
 _N_THRESHOLDS = 25  # sets whose design effect is computed
 
 
-def decorrelation_lag(X: Array) -> int:
+@dataclass(frozen=True)
+class Dependence:
+    """What is known about the order of calibration rows before they are scored.
+
+    With ``ordered=None`` it counts if scores depend on it. `row_effect` is the least design effect of rows in order.
+    """
+
+    ordered: bool | None = None
+    row_effect: float = 1.0
+
+
+UNKNOWN = Dependence()
+
+
+def decorrelation_lag(X: Array, negligible: float = _NEGLIGIBLE_CORRELATION) -> int:
     """Number of rows between two that are about independent: one less than the least lag with no autocorrelation."""
     n = len(X)
     varying = X[:, np.ptp(X, axis=0) > 0]
     correlations = np.abs([autocorrelations(rankdata(column)) for column in varying.T]).max(axis=0)
-    small = correlations < max(_NEGLIGIBLE_CORRELATION, 3.0 / np.sqrt(n))
+    small = correlations < max(negligible, 3.0 / np.sqrt(n))
     return int(small[1:].argmax()) if small[1:].any() else n
 
 
 def is_dependent(scores: Array) -> bool:
-    """Whether the scores of neighbouring rows are alike, by two tests of the autocorrelation of their ranks.
+    """Whether the scores of neighbouring rows are similar."""
+    return independence_p_value(scores) < _SIGNIFICANCE
 
-    That of the first lag, and the test of Ljung and Box over ten lags.
-    """
-    n = len(scores)
-    if n < _MIN_ROWS or np.ptp(scores) == 0:
-        return False
-    correlations = autocorrelations(rankdata(scores))[1 : min(_LAGS, n - 2) + 1]
-    first_lag = norm.sf(np.sqrt(n) * correlations[0])
+
+def independence_p_value(series: Array) -> float:
+    """P-value of two tests of the autocorrelation of ranks: of the first lag, and by Ljung and Box over ten lags."""
+    n = len(series)
+    if n < _MIN_ROWS or np.ptp(series) == 0:
+        return 1.0
+    correlations = autocorrelations(rankdata(series))[1 : min(_LAGS, n - 2) + 1]
     lags = np.arange(1, len(correlations) + 1)
     all_lags = chi2.sf(n * (n + 2) * np.sum(correlations**2 / (n - lags)), len(lags))
-    return bool(min(first_lag, all_lags) < 0.5 * _SIGNIFICANCE)
+    return float(min(1.0, 2.0 * first_lag_p_value(series), 2.0 * all_lags))
+
+
+def first_lag_p_value(series: Array) -> float:
+    """P-value of the test of the first autocorrelation of ranks, which is small if neighbours are similar."""
+    if len(series) < _MIN_ROWS or np.ptp(series) == 0:
+        return 1.0
+    return float(norm.sf(np.sqrt(len(series)) * autocorrelations(rankdata(series))[1]))
 
 
 def order_effects(scores: Array, thresholds: Array) -> Array:

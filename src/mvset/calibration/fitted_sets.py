@@ -11,6 +11,7 @@ from mvset.calibration.calibration import Calibration
 from mvset.calibration.constant_columns import ConstantColumns
 from mvset.calibration.guarantees import Guarantee
 from mvset.calibration.strata import StratumCalibrations
+from mvset.inference.columns import ColumnReference
 from mvset.inference.drift import DriftCounter
 from mvset.inference.results import MassInterval
 from mvset.parallel import Map
@@ -52,6 +53,8 @@ class FittedSets(ArrayValue):
         Scores of these points.
     strata : StratumCalibrations or None
         The calibration of every group of rows, if the fit was told the groups.
+    columns : ColumnReference or None
+        The distribution of each column in the rows of the fit, for tests of drift.
     """
 
     function: ScoreFunction
@@ -62,10 +65,12 @@ class FittedSets(ArrayValue):
     volume_sample: VolumeSample
     sample_scores: Array = field(metadata=array_rule(1, length=lambda self: len(self.volume_sample.log_weights)))
     strata: StratumCalibrations | None = None
+    columns: ColumnReference | None = None
 
     def __post_init__(self) -> None:
         kinds = {"calibration": Calibration, "constants": ConstantColumns, "volume_sample": VolumeSample}
-        for name, kind in {**kinds, "strata": StratumCalibrations | None}.items():
+        optional = {"strata": StratumCalibrations | None, "columns": ColumnReference | None}
+        for name, kind in (kinds | optional).items():
             self._require(isinstance(getattr(self, name), kind), f".{name} is of the wrong type.")
         object.__setattr__(self, "mass", checked_share(self.mass))
         object.__setattr__(self, "volume_sample", _without_points(self.volume_sample))
@@ -77,6 +82,8 @@ class FittedSets(ArrayValue):
         self._require(callable(self.function), ".function must be a function of rows.")
         known = self.n_columns is None or (self.constants.columns < self.n_columns).all()
         self._require(known, f".constants must be among the {self.n_columns} columns.")
+        sized = self.columns is None or self.n_columns in (None, len(self.columns.steps))
+        self._require(sized, f".columns must describe the {self.n_columns} columns.")
 
     @property
     def n_columns(self) -> int | None:
@@ -134,7 +141,8 @@ class FittedSets(ArrayValue):
         With ``grouped=True`` it counts what `drift_scores` makes of scores and groups: one minus their levels.
         """
         if not grouped:
-            return self.calibration.drift_counter(self._mass(mass), false_alarm_rate)
+            return self.calibration.drift_counter(self._mass(mass), false_alarm_rate, columns=self.columns)
+        # Other shares of the groups are no drift, so columns are not compared.
         return self.calibration.drift_counter(self._mass(mass), false_alarm_rate, 1.0 - self.checked_strata().levels)
 
     def drift_scores(self, scores: Array, strata: Any = None) -> Array:

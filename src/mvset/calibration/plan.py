@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mvset.calibration.guarantees import RESERVED_SHARE, CalibrationMode, Guarantee, reserved_rows
+from mvset.calibration.row_order import RowOrder
 from mvset.calibration.splits import (
     MIN_SPLITS,
     RandomSplitting,
@@ -23,7 +24,7 @@ from mvset.calibration.splits import (
 from mvset.calibration.ways import CalibratingRows, HeldOutRows, ReservedRows, StreamedRows
 from mvset.rows.encoding import RowEncoding
 from mvset.rows.survey import Survey
-from mvset.values import Array
+from mvset.values import Array, Indices
 
 _FEW_ROWS = 1000
 _SEARCH_SPLITS = 10  # splits that choose the bandwidth, of those that splits="auto" makes
@@ -35,6 +36,7 @@ class TableRows:
     """Rows of any kind as encoded numbers: all of a table, or those that were sampled of a stream to train."""
 
     encoding: RowEncoding
+    table: Array  # before they are encoded
     encoded: Array
     lowest: Array  # value of each column of the table
     highest: Array
@@ -57,7 +59,13 @@ class Division:
     n_search_splits: int  # the first so many choose the bandwidth
     rows_per_parameter: float  # with so many training rows, one scaling serves all splits
     calibrating: CalibratingRows
-    is_random: bool  # whether any row may be held out
+    rule: Splitting
+    order: RowOrder
+
+    @property
+    def is_random(self) -> bool:
+        """Whether any row may be held out."""
+        return isinstance(self.rule, RandomSplitting)
 
 
 @dataclass(frozen=True)
@@ -104,22 +112,33 @@ class CalibrationPlan:
         splits = limited(rule.splits(kept, rng), len(kept), max_train, rng)
         table = X[kept]
         trained = trained_rows(splits, len(kept))
-        parts, ordered = within(splits, trained), True if self.time_order else None
+        parts, order = within(splits, trained), self._order(rows, kept[trained], rule, guarantee)
+        dependence = order.dependence(rule)
         calibrating: CalibratingRows
         if rows.surveyed is not None:
-            calibrating = StreamedRows(rows.surveyed, guarantee)
+            calibrating = StreamedRows(rows.surveyed, guarantee, dependence)
         elif guarantee.reserves_rows:
-            calibrating = ReservedRows(X, reserved, guarantee, rows.groups, ordered)
+            calibrating = ReservedRows(X, reserved, guarantee, rows.groups, dependence)
         else:
-            calibrating = HeldOutRows(table, kept, splits, None if rows.groups is None else rows.groups[kept], ordered)
+            groups = None if rows.groups is None else rows.groups[kept]
+            calibrating = HeldOutRows(table, kept, splits, groups, dependence)
         return Division(
             table[trained],
             parts,
             _SEARCH_SPLITS if isinstance(self.splits, str) else len(parts),
             _rows_per_parameter(rule, guarantee),
             calibrating,
-            isinstance(rule, RandomSplitting),
+            rule,
+            order,
         )
+
+    def _order(self, rows: TableRows, trained: Indices, rule: Splitting, guarantee: Guarantee) -> RowOrder:
+        """What the order of the rows says: of all, or of those that train if these are a sample of a large table."""
+        table, groups = rows.table, rows.groups
+        large = isinstance(rule, RandomSplitting) and rule.leaves_most(rows.n_rows) and guarantee.reserves_rows
+        if large or rows.surveyed is not None:
+            table, groups = table[trained], None if groups is None else groups[trained]
+        return RowOrder.of(table, time_order=self.time_order, groups=groups, thinned=rows.n_rows / len(table))
 
     def _splitting(self, X: Array, n_rows: int, groups: Any) -> Splitting:
         max_train = max_train_rows(self.max_train_samples, n_rows)

@@ -14,6 +14,7 @@ from mvset.wording import Message, are, counted
 
 TEST_SIZE = 0.2  # share of the rows that a split holds out, as in the paper's experiments
 N_BLOCKS = 10  # contiguous blocks of rows in time order
+_SIMILAR = 0.3  # autocorrelation of rows that are too similar to be on both sides of a split
 _MAX_GAP = 20  # the gap is at most this share of the rows: four of them around two blocks leave 60 % to train on
 # More splits bring the rows held out, scored by a fifth of the models, closer to new rows, scored by all. That matters
 # for few rows, where it costs little.
@@ -132,6 +133,7 @@ class BlockSplitting:
     n_splits: int
     test_size: float
     gap: int
+    is_wide: bool = True  # whether rows that far apart are hardly similar
 
     def splits(self, rows: Indices, rng: np.random.RandomState) -> list[Split]:
         """Random splits of ten blocks."""
@@ -225,7 +227,8 @@ def splitting(
         return CustomSplitting(splits, X, groups)
     n_splits = _n_splits(n_rows or len(X), max_train) if isinstance(splits, str) else int(splits)
     if time_order:
-        return BlockSplitting(n_splits, TEST_SIZE, min(decorrelation_lag(X), len(X) // _MAX_GAP))
+        gap = min(decorrelation_lag(X), len(X) // _MAX_GAP)
+        return BlockSplitting(n_splits, TEST_SIZE, gap, decorrelation_lag(X, _SIMILAR) <= gap)
     if groups is not None:
         return GroupSplitting(n_splits, TEST_SIZE, np.unique(groups, return_inverse=True)[1])
     return RandomSplitting(n_splits, TEST_SIZE, max_train)

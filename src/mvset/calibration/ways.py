@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mvset.calibration.calibration import COMPARABLE_FROM, Calibration
-from mvset.calibration.dependence import group_effects, split_effects
+from mvset.calibration.dependence import UNKNOWN, Dependence, group_effects, split_effects
 from mvset.calibration.guarantees import Guarantee
 from mvset.calibration.splits import Split
 from mvset.calibration.streamed_scores import reserved_scores, streamed_scores
@@ -47,7 +47,7 @@ class HeldOutRows:
     numbers: Indices  # of its rows
     splits: Sequence[Split]
     groups: NDArray[Any] | None = None
-    ordered: bool | None = None
+    dependence: Dependence = UNKNOWN
 
     def calibrated(self, views: Views, score: Score, run: Map, line: ProgressLine) -> Calibrated:
         """Pool the scores of all splits."""
@@ -58,9 +58,10 @@ class HeldOutRows:
         scores, calibration = found.scores, Calibration.from_scores(found.scores, Guarantee("cross"), comparable_from)
         positions = [np.searchsorted(found.rows, split.held_out) for split in self.splits]
         effects = split_effects(positions, found.split_scores, calibration.offsets)
+        groups = None
         if self.groups is not None:
-            effects = effects * group_effects(scores, self.groups[found.rows], calibration.offsets)
-        calibration = calibration.dependent(scores, ordered=self.ordered, effects=effects)
+            groups = group_effects(scores, self.groups[found.rows], calibration.offsets)
+        calibration = calibration.dependent(scores, self.dependence, effects, groups)
         return Calibrated(calibration, scores, self.numbers[found.rows])
 
 
@@ -72,15 +73,15 @@ class ReservedRows:
     numbers: Indices  # of the reserved ones
     guarantee: Guarantee
     groups: NDArray[Any] | None = None
-    ordered: bool | None = None
+    dependence: Dependence = UNKNOWN
 
     def calibrated(self, views: Views, score: Score, run: Map, line: ProgressLine) -> Calibrated:
         """Score the reserved rows with the mean of all models."""
         scores = reserved_scores(score.on_encoded, self.table, self.numbers, run, line)
-        found, effects = Calibration.from_scores(scores, self.guarantee), None
+        found, groups = Calibration.from_scores(scores, self.guarantee), None
         if self.groups is not None:
-            effects = group_effects(scores, self.groups[self.numbers], found.offsets)
-        return Calibrated(found.dependent(scores, ordered=self.ordered, effects=effects), scores, self.numbers)
+            groups = group_effects(scores, self.groups[self.numbers], found.offsets)
+        return Calibrated(found.dependent(scores, self.dependence, group_effects=groups), scores, self.numbers)
 
 
 @dataclass(frozen=True)
@@ -89,9 +90,10 @@ class StreamedRows:
 
     surveyed: Survey
     guarantee: Guarantee
+    dependence: Dependence = UNKNOWN
 
     def calibrated(self, views: Views, score: Score, run: Map, line: ProgressLine) -> Calibrated:
         """Score the rows where they are: here, on their device, or by the workers of a cluster."""
         scores = streamed_scores(score, self.surveyed, run, line)
         found = Calibration.from_scores(scores, self.guarantee)
-        return Calibrated(found.dependent(scores.first, ordered=None), scores.first, np.empty(0, np.intp))
+        return Calibrated(found.dependent(scores.first, self.dependence), scores.first, np.empty(0, np.intp))

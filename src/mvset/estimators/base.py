@@ -17,11 +17,12 @@ from mvset.calibration.fitted_sets import FittedSets, HostAnswers, ScoreFunction
 from mvset.devices.answers import ArrayAnswers
 from mvset.devices.places import Place, place_of, validated_array
 from mvset.estimators.drift_monitor import DriftMonitor
+from mvset.inference.columns import ColumnReference
 from mvset.inference.p_values import detect_outliers
 from mvset.inference.results import Detection, DriftResult, MassBand, MassInterval
 from mvset.parallel import thread_map
 from mvset.rows.encoding import RowEncoding
-from mvset.rows.validation import check_columns, checked_share, validated_rows
+from mvset.rows.validation import check_columns, checked_share, column_names, validated_rows
 from mvset.svm.score import Score
 from mvset.values import Array, Indices
 from mvset.volume.measure import VolumeEstimate
@@ -455,8 +456,9 @@ class SetEstimator(OutlierMixin, BaseEstimator):
         counter = self.sets_.drift_counter(mass, false_alarm_rate, grouped=strata is not None)
         scores, place = self._answer("scores", X, [] if mass is None else [mass], strata), place_of(X)
         scores = scores if place is None else place.host(scores)
-        counter.update(self.sets_.drift_scores(scores, strata))
-        return counter.report()
+        rows = self._rows(X if (at := place_of(X)) is None else at.double_on_host(X))
+        counter.update(self.sets_.drift_scores(scores, strata), rows)
+        return counter.report(column_names(self))
 
     def drift_monitor(
         self, *, false_alarm_rate: float = 0.01, random_state: int | np.random.RandomState | None = None
@@ -493,7 +495,12 @@ class SetEstimator(OutlierMixin, BaseEstimator):
 
 
 def measured_sets(
-    score: ScoreFunction, mass: float, calibration: Calibration, constants: ConstantColumns, sampler: VolumeSampler
+    score: ScoreFunction,
+    mass: float,
+    calibration: Calibration,
+    constants: ConstantColumns,
+    sampler: VolumeSampler,
+    columns: ColumnReference | None = None,
 ) -> FittedSets:
     """Nested sets of any score, with a volume sample for the largest set around the mass; warns if it is too small."""
     masses = mass_grid(mass)
@@ -508,6 +515,7 @@ def measured_sets(
         constants=constants,
         volume_sample=sample,
         sample_scores=score(sample.points),
+        columns=columns,
     )
     warn_if_unreliable(sets.volume(masses[-1]), sample, f"the set of mass {masses[-1]:.3g}", "n_volume_points")
     return sets

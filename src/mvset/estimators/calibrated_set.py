@@ -11,10 +11,11 @@ from sklearn.base import MetaEstimatorMixin, _fit_context, clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
 
-from mvset.calibration.calibration import COMPARABLE_FROM_UNSCALED, warn_if_dependent
+from mvset.calibration.calibration import COMPARABLE_FROM_UNSCALED
 from mvset.calibration.constant_columns import ConstantColumns
+from mvset.calibration.row_order import RowOrder, warn_about_order
 from mvset.calibration.split_models import pooled_scores
-from mvset.calibration.splits import RandomSplitting, Split, splitting, warn_if_unresolved
+from mvset.calibration.splits import Split, splitting, warn_if_unresolved
 from mvset.calibration.views import HeldOut
 from mvset.calibration.ways import HeldOutRows
 from mvset.estimators.base import measured_sets
@@ -23,7 +24,7 @@ from mvset.metrics.detectors import InputFormat, check_row_by_row, input_format,
 from mvset.parallel import Map
 from mvset.rows.stream import row_stream
 from mvset.rows.survey import all_rows
-from mvset.rows.validation import checked_labels, checked_ranges, validated_rows
+from mvset.rows.validation import checked_labels, checked_ranges, column_names, validated_rows
 from mvset.svm.scaling import Scaling
 from mvset.svm.score import Score, View
 from mvset.values import Array, ArrayValue
@@ -181,18 +182,19 @@ class CalibratedSet(MetaEstimatorMixin, ExplainedSetEstimator):
         self.detectors_ = list(Parallel(self.n_jobs)(fits))
         scores = _unseen_scores(self.detectors_, splits, X, as_input)
         score = MeanScore(self.detectors_, as_input)
-        held_out = HeldOutRows(X, np.arange(len(X)), splits, groups, True if self.time_order else None)
+        order = RowOrder.of(X, time_order=self.time_order, groups=groups)
+        held_out = HeldOutRows(X, np.arange(len(X)), splits, groups, order.dependence(rule))
         found = HeldOut(*pooled_scores(X, splits, scores, score), scores)
         calibration = held_out.cross_calibrated(found, COMPARABLE_FROM_UNSCALED).calibration
         warn_if_unresolved(self.mass, calibration.n_rows)
-        if isinstance(rule, RandomSplitting):
-            warn_if_dependent(calibration, self.mass)
+        warn_about_order(order, calibration, self.mass, rule, column_names(self))
         self.sets_ = measured_sets(
             score,
             self.mass,
             calibration,
             ConstantColumns.between(lowest, highest),
             VolumeSampler("auto", X, self.n_volume_points, rng, INDEPENDENT_DRAWS),
+            order.columns,
         )
         drawn = X[np.sort(rng.permutation(len(X))[:_N_EXAMPLES])]
         known = self.sets_.scores(drawn)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from mvset.calibration.fitted_sets import FittedSets
 from mvset.estimators.base import SetEstimator
 from mvset.rows.columns import TableColumns
-from mvset.rows.validation import checked_rows
+from mvset.rows.validation import checked_rows, column_names
 from mvset.svm.score import Score
 from mvset.values import Array, Flags, cached_property
 from mvset.wording import Message
@@ -59,7 +59,7 @@ class FittedModel:
         steps = model.steps[:-1] if isinstance(model, sklearn_pipeline.Pipeline) else []
         steps = [(name, step) for name, step in steps if step not in (None, "passthrough")]
         before = sklearn_pipeline.Pipeline(steps) if steps else None
-        names = _feature_names(before or estimator)
+        names = column_names(before or estimator)
         prepared_names = names if before is None else _prepared_names(before, names, estimator.n_features_in_)
         nameless = [(name, _without_names(step)) for name, step in steps]
         return cls(
@@ -164,11 +164,6 @@ class FittedModel:
 
 def _last_step(model: Any) -> Any:
     return model[-1] if isinstance(model, sklearn_pipeline.Pipeline) else model
-
-
-def _feature_names(first: Any) -> list[str]:
-    names = getattr(first, "feature_names_in_", None)
-    return [f"x{i}" for i in range(first.n_features_in_)] if names is None else [str(name) for name in names]
 
 
 def _prepared_names(before: sklearn_pipeline.Pipeline, names: list[str], n_columns: int) -> list[str]:

@@ -14,11 +14,11 @@ from mvset.bandwidth.choice import FittedView, Selection
 from mvset.bandwidth.curves import BandwidthCurve, mass_grid
 from mvset.bandwidth.diagnostics import warn_about_bandwidth, warn_if_unmeasured
 from mvset.bandwidth.shape import TOLERANCE, ScalingOption, Shape, ShapeOptions, best_shape
-from mvset.calibration.calibration import warn_if_dependent
 from mvset.calibration.constant_columns import ConstantColumns
 from mvset.calibration.fitted_sets import FittedSets
 from mvset.calibration.guarantees import CALIBRATION_MODES, CalibrationMode
 from mvset.calibration.plan import CalibrationPlan
+from mvset.calibration.row_order import warn_about_order
 from mvset.calibration.splits import warn_if_unresolved
 from mvset.calibration.strata import StratumCalibrations
 from mvset.estimators.base import SetEstimator
@@ -26,6 +26,7 @@ from mvset.estimators.explained import ExplainedSetEstimator
 from mvset.estimators.training_rows import training_rows
 from mvset.parallel import thread_map
 from mvset.progress import Verbosity, progress_line
+from mvset.rows.validation import column_names
 from mvset.svm.dual import SolveReport, warn_if_unconverged
 from mvset.svm.score import Score
 from mvset.values import Array
@@ -306,11 +307,11 @@ class MinimumVolumeSet(ExplainedSetEstimator):
             volume_sample=sample,
             sample_scores=sample_scores,
             strata=None if rows.strata is None else StratumCalibrations.of(calibrated, rows.strata, self.mass),
+            columns=division.order.columns,
         )
         self._keep_shape(shape)
         warn_if_unresolved(self.mass, calibration.n_rows)
-        if division.is_random:
-            warn_if_dependent(calibration, self.mass)
+        warn_about_order(division.order, calibration, self.mass, division.rule, column_names(self))
         warned = [warn_about_bandwidth(search.best_curve, search.selection) for search in shape.searches]
         inside = inside_sets(sample_scores, calibration.offsets_of(masses))  # masses may be beyond guarantees
         warn_if_unmeasured(sample, inside, masses, self.selection_, self.n_features_in_, warned=any(warned))

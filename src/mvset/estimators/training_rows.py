@@ -104,4 +104,4 @@ def _encoded(
     checked = {
         name: None if each is None else checked_labels(host_labels(each), len(X), name) for name, each in labels.items()
     }
-    return TableRows(encoding, encoding.encoded(X), lowest, highest, **checked, surveyed=surveyed)
+    return TableRows(encoding, X, encoding.encoded(X), lowest, highest, **checked, surveyed=surveyed)

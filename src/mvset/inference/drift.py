@@ -1,15 +1,22 @@
-"""Is a batch of rows still like the calibration rows? Two tests, from counts that are taken part by part."""
+"""Is a batch of rows still like the rows of the fit? Three tests, from counts that are taken part by part.
 
+The number of rows outside, the distribution of the scores, and the distribution of each column. Scores hardly see a
+shift of location; columns do not see a change of correlation. Each test has a third of the false-alarm rate.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 from scipy.stats import hypergeom, kstwo
 
+from mvset.inference.columns import ColumnCounter, simes_p_value
 from mvset.inference.p_values import binomial_interval
 from mvset.inference.results import DriftResult
 from mvset.values import Array, Indices
 
+_N_TESTS = 3
 _EXACT = 10_000  # rows up to which the distribution of the Kolmogorov-Smirnov distance is computed exactly
 
 
@@ -70,9 +77,13 @@ class EffectiveSizes:
         return self.before == self.now == 1.0
 
 
+# What was counted: rows by the cell of their score, rows outside, and rows by column and step.
+DriftCounts = tuple[Indices, int, Array]
+
+
 @dataclass
 class DriftCounter:
-    """Counts the scores of a batch against those of the calibration rows, part by part, in bounded memory.
+    """Counts the scores of a batch, and the values of its columns, part by part, in bounded memory.
 
     Scores above `cap` count as equal. Where rows are not independent, both tests use effective sizes, those of the
     share at the offset and those of the whole distribution.
@@ -84,6 +95,7 @@ class DriftCounter:
     false_alarm_rate: float
     share_sizes: EffectiveSizes
     distribution_sizes: EffectiveSizes
+    columns: ColumnCounter | None = None
 
     def __post_init__(self) -> None:
         self._inside_before = int(self.scores.counts[self.scores.values >= self.offset].sum())
@@ -93,33 +105,42 @@ class DriftCounter:
         self._now = np.zeros_like(self._before)
         self._outside = 0
 
-    def update(self, scores: Array) -> None:
-        """Count more rows of the batch."""
+    def update(self, scores: Array, rows: Array | None = None) -> None:
+        """Count more rows of the batch, and their scores."""
         # Ascending scores are looked up several times as fast: each is near the one before.
         self._now += self._cells.count(np.minimum(self.scores.rounded(np.sort(scores)), self.cap))
         self._outside += int(np.sum(scores < self.offset))
+        if self.columns is not None and rows is not None:
+            self.columns.update(rows)
 
     @property
-    def counts(self) -> tuple[Indices, int]:
-        """What was counted: rows per cell, and rows outside."""
-        return self._now, self._outside
+    def counts(self) -> DriftCounts:
+        """What was counted."""
+        return self._now, self._outside, np.empty((0, 0)) if self.columns is None else self.columns.counts
 
-    def add_counts(self, counts: tuple[Indices, int]) -> None:
+    def add_counts(self, counts: DriftCounts) -> None:
         """Count what another counter of the same kind has counted."""
         self._now, self._outside = self._now + counts[0], self._outside + counts[1]
+        if self.columns is not None:
+            self.columns.counts += counts[2]
 
-    def report(self) -> DriftResult:
-        """Both tests, on all rows counted."""
+    def report(self, names: Sequence[str] | None = None) -> DriftResult:
+        """All tests, on all rows counted; `names` are the names of the columns, by default x0, x1, …."""
         n, m, outside = int(self._now.sum()), int(self._before.sum()), self._outside
         share_before, share_now = self._inside_before / m, outside / n
-        confidence = 1.0 - self.false_alarm_rate
+        rate, confidence = self.false_alarm_rate / _N_TESTS, 1.0 - self.false_alarm_rate
         m_effective, n_effective = self.share_sizes.of(m, n)
-        share_p = share_p_value(
-            round(share_now * n_effective), round(n_effective), round(share_before * m_effective), round(m_effective)
-        )
+        known = round(share_before * m_effective), round(m_effective)
+        share_p = share_p_value(round(share_now * n_effective), round(n_effective), *known)
         distribution_p = distribution_p_value(self._now, self._before, self.distribution_sizes)
+        columns_p, changed, wandering = 1.0, [], []
+        if self.columns is not None:
+            columns_p, wanders = simes_p_value(self.columns.p_values()), self.columns.reference.wandering
+            names = [f"x{j}" for j in range(len(wanders))] if names is None else names
+            changed, wandering = self.columns.changed(names, rate), [names[j] for j in np.flatnonzero(wanders).tolist()]
         return DriftResult(
-            drifted=min(share_p, distribution_p) <= 0.5 * self.false_alarm_rate,
+            drifted=min(share_p, distribution_p, columns_p) <= rate,
+            is_testable=share_p_value(round(n_effective), round(n_effective), *known) <= rate,
             n_rows=n,
             n_outside=outside,
             share_outside=outside / n,
@@ -127,8 +148,13 @@ class DriftCounter:
             expected_share=(m - self._inside_before) / m,
             expected_interval=binomial_interval((1.0 - share_before) * m_effective, m_effective, confidence),
             effective_rows=n_effective,
+            calibration_rows=m,
+            effective_calibration_rows=m_effective,
             share_p_value=share_p,
             distribution_p_value=distribution_p,
+            columns_p_value=columns_p,
+            changed_columns=tuple(changed),
+            wandering_columns=tuple(wandering),
             false_alarm_rate=self.false_alarm_rate,
         )
 

@@ -5,6 +5,14 @@ from dataclasses import dataclass
 from mvset.values import Array, ArrayValue, Flags
 from mvset.wording import counted
 
+_NAMED = 3  # columns in a sentence
+_LEAST_SHOWN = 1e-12
+
+
+def shown_p(p_value: float) -> str:
+    """A p-value as people say it: never zero."""
+    return f"below {_LEAST_SHOWN:g}" if p_value < _LEAST_SHOWN else f"{p_value:.2g}"
+
 
 @dataclass(frozen=True)
 class MassInterval:
@@ -86,21 +94,52 @@ class Detection(ArrayValue):
 
 
 @dataclass(frozen=True)
+class ColumnChange:
+    """How the values of a column in a batch differ from those of the fit.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    p_value : float
+        Of the two-sample test of Anderson and Darling, for this column alone.
+    quartiles, quartiles_before : tuple of float
+        Lower quartile, median and upper quartile in the batch and in the fit, to the nearest of 129 quantiles of the
+        fit: a value beyond all rows of the fit counts as the last of them.
+    """
+
+    name: str
+    p_value: float
+    quartiles: tuple[float, float, float]
+    quartiles_before: tuple[float, float, float]
+
+    def __str__(self) -> str:
+        now, before = (
+            f"{median:.4g} ({low:.4g} to {high:.4g})" for low, median, high in (self.quartiles, self.quartiles_before)
+        )
+        return f"{self.name} (now {now}, before {before})"
+
+
+@dataclass(frozen=True)
 class DriftResult:
-    """Whether a batch of rows departs from the rows a model was calibrated on.
+    """Whether a batch of rows departs from the rows a model was fitted to.
 
     Attributes
     ----------
     drifted : bool
-        Whether one of the two tests rejects at half the false-alarm rate. Without drift this happens at that rate at
-        most, over draws of the calibration rows *and* the batch: for one batch after the other use a
+        Whether one of three tests rejects at a third of the false-alarm rate. Without drift this happens at most at
+        that rate, over draws of the rows of the fit *and* the batch. For one batch after the other use a
         :class:`DriftMonitor`, because an unrepresentative calibration set biases every later test.
+    is_testable : bool
+        Whether the test of the share could reject if all rows were outside: whether rows suffice for a verdict.
     n_rows : int
         Rows of the batch.
     effective_rows : float
         How many independent rows they count for, if rows depend on their neighbours as those of the fit did.
+    calibration_rows, effective_calibration_rows : int, float
+        The same for the calibration rows.
     n_outside : int
-        Those outside the set.
+        Rows outside the set.
     share_outside : float
         Their share.
     share_interval : tuple of float
@@ -114,6 +153,12 @@ class DriftResult:
     distribution_p_value : float
         Of the two-sample Kolmogorov-Smirnov test of the scores, hence of the levels, against the calibration rows'.
         In "cross" mode of the levels above 0.5 only.
+    columns_p_value : float
+        Of the two-sample tests of Anderson and Darling of all columns against the rows of the fit, by Simes.
+    changed_columns : tuple of ColumnChange
+        The columns that changed, the surest first.
+    wandering_columns : tuple of str
+        Columns that are not tested, because the rows of the fit wander or trend in them.
     false_alarm_rate : float
         As asked for.
 
@@ -129,26 +174,51 @@ class DriftResult:
     """
 
     drifted: bool
+    is_testable: bool
     n_rows: int
-    effective_rows: float
     n_outside: int
     share_outside: float
     share_interval: tuple[float, float]
     expected_share: float
     expected_interval: tuple[float, float]
+    effective_rows: float
+    calibration_rows: int
+    effective_calibration_rows: float
     share_p_value: float
     distribution_p_value: float
+    columns_p_value: float
+    changed_columns: tuple[ColumnChange, ...]
+    wandering_columns: tuple[str, ...]
     false_alarm_rate: float
 
     def __bool__(self) -> bool:
         return self.drifted
 
     def __str__(self) -> str:
-        verdict = "drift" if self.drifted else "no sign of drift"
-        if self.drifted and self.share_outside < self.expected_share:
-            verdict += ", or rows of the fit itself, which lie further inside"
+        by_test = {"share": self.share_p_value, "levels": self.distribution_p_value, "columns": self.columns_p_value}
+        tests = ", ".join(f"{shown_p(p_value)} by the {test}" for test, p_value in by_test.items())
         return (
-            f"{self.n_outside} of {counted(self.n_rows, 'row')} outside, {self.share_outside:.2%} where "
-            f"{self.expected_share:.2%} were expected (p = {self.share_p_value:.2g} by the share, "
-            f"{self.distribution_p_value:.2g} by the levels): {verdict}."
+            f"{self._verdict}: {self.n_outside} of {counted(self.n_rows, 'row')} outside, {self.share_outside:.2%} "
+            f"where {self.expected_share:.2%} were expected.{self._columns} P-values: {tests}."
         )
+
+    @property
+    def _verdict(self) -> str:
+        if not self.drifted:
+            return (
+                "No sign of drift" if self.is_testable else f"It cannot be told whether there is drift, {self._why_not}"
+            )
+        fewer = not self.changed_columns and self.share_outside < self.expected_share
+        return "Drift, or rows of the fit itself, which lie further inside" if fewer else "Drift"
+
+    @property
+    def _columns(self) -> str:
+        if not self.changed_columns:
+            return ""
+        more = f" and {len(self.changed_columns) - _NAMED} more" if len(self.changed_columns) > _NAMED else ""
+        return f" Changed: {', '.join(map(str, self.changed_columns[:_NAMED]))}{more}."
+
+    @property
+    def _why_not(self) -> str:
+        rows, known = counted(self.effective_rows, "independent row"), f"{self.effective_calibration_rows:.0f}"
+        return f"because the rows count for {rows} and the {self.calibration_rows} calibration rows for {known}"

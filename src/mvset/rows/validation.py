@@ -217,6 +217,12 @@ def _named(estimator: Any, columns: Any) -> str:
     return named_columns(getattr(estimator, "feature_names_in_", None), columns)
 
 
+def column_names(estimator: Any) -> list[str]:
+    """Names of the columns of the fit; x0, x1, … if it had none."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return [f"x{i}" for i in range(estimator.n_features_in_)] if names is None else [str(name) for name in names]
+
+
 def named_columns(names: Any, columns: Any) -> str:
     """Columns by name, if they have names, for a message."""
     listed = [repr(str(names[c])) if names is not None else str(c) for c in columns[:5]]

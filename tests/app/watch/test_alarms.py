@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mvset.app.watch.alarms import CALM_FILES, CALM_ROWS, DriftAlarm
+from mvset.paper.datasets import two_moons
 
 
 class Change(NamedTuple):
@@ -17,13 +18,14 @@ class Files:
     def __init__(self, model, mass=0.95):
         self.model, self.sets, self.mass = model, model.sets_, mass
         self.rng, self.reports = np.random.default_rng(0), []
+        self.rows, self.others = two_moons(1000, random_state=5), np.random.default_rng(1)  # columns show no drift
 
     def add(self, alarm, rows, drifted=False, shift=0.3):
         """Add a file of so many rows, drawn from the calibration rows or moved away."""
         normal = self.sets.calibration.counted_scores.values
         scores = self.rng.choice(normal, rows) - shift * np.ptp(normal) * drifted
         counter = self.sets.drift_counter(self.mass)
-        counter.update(scores)
+        counter.update(scores, self.rows[self.others.integers(len(self.rows), size=rows)])
         self.reports.append(counter.report())
         before = alarm.drifting
         alarm.add(scores, counter.counts, self.reports[-1])
@@ -69,10 +71,12 @@ def test_a_file_that_drifts_starts_the_count_anew(files, alarm):
 def test_drift_that_no_file_shows_on_its_own_is_seen_in_all_of_them(files, alarm):
     for _ in range(CALM_ROWS):
         files.add(alarm, 1, drifted=True)
-    assert not any(report.drifted for report in files.reports)  # a single row says nothing
+    assert sum(report.drifted for report in files.reports) <= 4  # a single row says next to nothing
     assert alarm.drifting
-    for _ in range(CALM_ROWS):
+    for _ in range(4 * CALM_ROWS):  # one row in some hundreds starts the count anew
         files.add(alarm, 1)
+        if not alarm.drifting:
+            break
     assert not alarm.drifting
 
 

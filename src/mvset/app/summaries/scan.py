@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from mvset.app.summaries.flagged import ColumnAlarms, FlaggedRows, FlaggedSample, Sample, explained, normal_ranges
 from mvset.app.summaries.timeline import Timeline, TimelineSummary, Times, row_places
 from mvset.estimators.fitted_model import Answers, FittedModel
+from mvset.inference.drift import DriftCounts
 from mvset.inference.results import DriftResult
 from mvset.rows.sample import RowSample
 from mvset.values import Array, Indices
@@ -85,7 +86,7 @@ class TableSummary:
 class ScanPart:
     """What a worker counted in a part of a table; small, whatever the number of rows."""
 
-    drift: tuple[Indices, int]
+    drift: DriftCounts
     outside_counts: Indices
     level_counts: Indices
     unusual: list[UnusualRow]
@@ -154,7 +155,7 @@ class TableScan:
         `table` is the file that they are from, one of `tables`; `times` says when they were recorded, in any order.
         `unseen` has values of categories that were not seen in the fit, by row of the batch and column.
         """
-        self._drift.update(1.0 - scored.level if self._grouped else scored.score)
+        self._drift.update(1.0 - scored.level if self._grouped else scored.score, scored.prepared)
         if self.scores is not None:
             self.scores.append(scored.score)
         n_sets = np.searchsorted(self._masses, scored.level, side="left")  # number of sets that do not hold the row
@@ -187,7 +188,8 @@ class TableScan:
     def result(self) -> TableSummary:
         """The summary of all rows added so far."""
         n_outside = np.cumsum(self._outside_counts[::-1])[::-1][1:]
-        drift, calibration_rows = self._drift.report(), self.model.sets.mass_interval(self.mass).effective_rows
+        drift = self._drift.report(self.model.prepared_names)
+        calibration_rows = self.model.sets.mass_interval(self.mass).effective_rows
         ranges = normal_ranges(self.model, self.mass)
         known = [[v if isinstance(v, float) else np.nan for v in row.values.values()] for row in self._unusual]
         some_rows = np.array(known).reshape(-1, len(self.model.feature_names))

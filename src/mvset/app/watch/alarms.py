@@ -13,8 +13,9 @@ import numpy as np
 from mvset.app.summaries.scan import FALSE_ALARM_RATE
 from mvset.calibration.fitted_sets import FittedSets
 from mvset.estimators.drift_monitor import DriftMonitor
+from mvset.inference.drift import DriftCounts
 from mvset.inference.results import DriftResult
-from mvset.values import Array, Indices
+from mvset.values import Array
 
 CALM_FILES = 3
 CALM_ROWS = 200
@@ -47,7 +48,7 @@ class DriftAlarm:
         """Logarithm of the martingale of the monitor."""
         return self._monitor.log_martingale_
 
-    def add(self, scores: Array, counts: tuple[Indices, int], report: DriftResult) -> None:
+    def add(self, scores: Array, counts: DriftCounts, report: DriftResult) -> None:
         """Add a file: its scores, what its drift counter has counted, and the verdict on this file alone."""
         if not self.drifting:
             self.drifting = self._monitor.update(scores)
@@ -57,7 +58,7 @@ class DriftAlarm:
         else:
             self._add_calm(counts)
 
-    def _add_calm(self, counts: tuple[Indices, int]) -> None:
+    def _add_calm(self, counts: DriftCounts) -> None:
         self._calm_files += 1
         self._calm.add_counts(counts)
         if self._calm_files < CALM_FILES or self._calm.counts[0].sum() < CALM_ROWS:
@@ -76,9 +77,9 @@ class DriftAlarm:
 
     def to_json(self) -> str:
         """Return all that files have changed, to be stored."""
-        counts, outside = self._calm.counts
+        counts, outside, columns = self._calm.counts
         watch = np.array([self.drifting, self._n_alarms, self._calm_files, outside], dtype=np.int64)
-        arrays = {"watch": watch, "calm_counts": counts, **self._monitor.to_arrays()}
+        arrays = {"watch": watch, "calm_counts": counts, "calm_columns": columns, **self._monitor.to_arrays()}
         return json.dumps({name: (each.dtype.str, each.shape, each.ravel().tolist()) for name, each in arrays.items()})
 
     def restore(self, content: str) -> None:
@@ -87,7 +88,7 @@ class DriftAlarm:
         stored = {name: np.array(values, dtype).reshape(shape) for name, (dtype, shape, values) in found}
         drifting, self._n_alarms, self._calm_files, outside = stored["watch"].tolist()
         self.drifting = bool(drifting)
-        self._calm.add_counts((stored["calm_counts"], outside))
+        self._calm.add_counts((stored["calm_counts"], outside, stored["calm_columns"]))
         self._monitor = self._new_monitor()
         self._monitor.restore_arrays(stored)
 

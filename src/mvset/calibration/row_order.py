@@ -1,0 +1,157 @@
+"""What the order of the rows of a fit says about dependence.
+
+Scores do not show all of it. The rows of twenty days, each with a centre of its own, have independent scores if every
+day trains the model, and the rows of a new day lie outside.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom, rankdata
+from sklearn.neighbors import NearestNeighbors
+
+from mvset.calibration.calibration import Calibration
+from mvset.calibration.dependence import Dependence, first_lag_p_value
+from mvset.calibration.splits import BlockSplitting, RandomSplitting, Splitting
+from mvset.exceptions import DependenceWarning, warn
+from mvset.inference.columns import ColumnReference
+from mvset.values import Array
+from mvset.wording import Message, columns_named, counted
+
+_SIGNIFICANCE = 0.001  # of both tests together, so that hardly any fit to independent rows warns
+_MIN_ROWS = 20
+_NEARBY = 5  # rows on either side
+_COMPARED_ROWS = 1000  # whose nearest neighbours are found
+_SERIES_ROWS = 10_000  # whose columns are tested
+
+
+@dataclass(frozen=True)
+class RowOrder:
+    """What the order of the rows of a table says.
+
+    Attributes
+    ----------
+    is_dependent : bool
+        Whether neighbouring rows are similar, by tests or by what the user said.
+    sorted_by : int or None
+        A column in whose order the rows are: the order is then no sign of dependence.
+    columns : ColumnReference
+        The distribution of each column, and how similar neighbouring rows are.
+    """
+
+    is_dependent: bool
+    sorted_by: int | None
+    columns: ColumnReference
+
+    @classmethod
+    def of(
+        cls, rows: Array, *, time_order: bool = False, groups: NDArray[Any] | None = None, thinned: float = 1.0
+    ) -> "RowOrder":
+        """From rows in the order in which they came, or one of so many; those of a group are put together."""
+        sorted_by = None if time_order or groups is not None else _sorting_column(rows)
+        dependent = time_order or groups is not None or (sorted_by is None and _are_dependent(rows))
+        if groups is not None:
+            rows = rows[np.argsort(groups, kind="stable")]
+        return cls(dependent, sorted_by, ColumnReference.of(rows, ordered=dependent, thinned=thinned))
+
+    def dependence(self, rule: Splitting) -> Dependence:
+        """What calibration needs to know.
+
+        If rows that depend on each other are split at random, the scores of rows held out are as good as those of their
+        neighbours that train. The columns show how many independent rows there are.
+        """
+        random = isinstance(rule, RandomSplitting)
+        effect = float((self.columns.n_rows / self.columns.independent_rows).max()) if random else 1.0
+        ordered = True if self.is_dependent else None if self.sorted_by is None else False
+        return Dependence(ordered, effect)
+
+
+def _are_dependent(rows: Array) -> bool:
+    """Whether neighbouring rows are similar: by the rows that are nearest to each row, and by each column."""
+    if len(rows) < _MIN_ROWS:
+        return False
+    varying = np.flatnonzero(np.ptp(np.nan_to_num(rows), axis=0))
+    rows = np.nan_to_num(rows[:, varying])
+    nearest = [_follow_neighbours(part) for part in _parts(rows, _COMPARED_ROWS)]
+    columns = [first_lag_p_value(column) for part in _parts(rows, _SERIES_ROWS) for column in part.T]
+    least = min([1.0, *(len(nearest) * each for each in nearest), *(len(columns) * each for each in columns)])
+    return least < 0.5 * _SIGNIFICANCE
+
+
+def _parts(rows: Array, size: int) -> Iterator[Array]:
+    """The first rows, and rows at equal distances: neighbours may be similar over few rows or over many."""
+    yield rows[:size]
+    if len(rows) > size:
+        yield rows[:: -(-len(rows) // size)]
+
+
+def _follow_neighbours(rows: Array) -> float:
+    """P-value of how many rows have their nearest neighbour a few rows before or after them."""
+    n_rows = len(rows)
+    if n_rows < _MIN_ROWS or not rows.shape[1]:
+        return 1.0
+    ranks = rankdata(rows, axis=0)  # in which outliers do not hide the others
+    order = np.random.RandomState(0).permutation(n_rows)  # rows at equal distances come in any order
+    nearest = NearestNeighbors(n_neighbors=1, algorithm="brute").fit(ranks[order]).kneighbors(return_distance=False)
+    near = int(np.sum(np.abs(order[nearest[:, 0]] - order) <= _NEARBY))
+    # Two rows are often nearest to each other: they count as one.
+    return float(binom.sf(-(-near // 2) - 1, n_rows // 2, min(1.0, 2.0 * _NEARBY / (n_rows - 1))))
+
+
+def _sorting_column(rows: Array) -> int | None:
+    """A column of many values that ascends or descends from row to row."""
+    if len(rows) < _MIN_ROWS:
+        return None
+    steps = np.diff(rows, axis=0)
+    monotone = (steps >= 0).all(axis=0) | (steps <= 0).all(axis=0)
+    found = np.flatnonzero(monotone & (np.count_nonzero(steps, axis=0) > 0.5 * len(rows)))
+    return int(found[0]) if len(found) else None
+
+
+def warn_about_order(order: RowOrder, calibration: Calibration, mass: float, rule: Splitting, names: Any) -> None:
+    """Warn if the order of the rows shows that the set may contain less of new rows than requested."""
+    if order.sorted_by is not None:
+        warn(
+            f"The rows are in the order of column {names[order.sorted_by]}. If it is a time or a counter, leave it out "
+            "of the columns: new rows would lie outside. If the table was sorted, ignore this warning.",
+            DependenceWarning,
+        )
+    wandering = np.flatnonzero(order.columns.wandering).tolist()
+    sentences = _problem(rule, calibration, wanders=bool(wandering))
+    if not sentences:
+        return
+    if wandering:
+        which = f"{columns_named(names[j] for j in wandering[:5])}{' and others' if len(wandering) > 5 else ''}"
+        verb = "wanders or trends" if len(wandering) == 1 else "wander or trend"
+        advice = "Use differences from row to row, or leave such a column out."
+        sentences.insert(1, f"{which} {verb}, so the past does not bound the future. {advice}")
+    message = Message(
+        *sentences,
+        n_rows=calibration.n_rows,
+        effective=counted(calibration.effective_size(mass), "independent one"),
+        gap=counted(getattr(rule, "gap", 0), "row"),
+    )
+    warn(message, DependenceWarning)
+
+
+def _problem(rule: Splitting, calibration: Calibration, *, wanders: bool) -> list[str]:
+    """What is wrong, and what to do; nothing if training rows tell nothing about rows held out."""
+    so_few = (
+        "{n_rows} calibration rows count for about {effective}, and the set may contain less of new rows than "
+        "requested."
+    )
+    if isinstance(rule, RandomSplitting) and calibration.decorrelation > 1:
+        return [
+            f"Neighbouring rows are similar: {so_few}",
+            "If rows are in time order, use {time_order:True}; if several belong together, {groups:...}; if their "
+            "order means nothing, shuffle them.",
+        ]
+    if isinstance(rule, BlockSplitting) and (wanders or not rule.is_wide):
+        similar = (
+            "Rows are still similar after {gap}, the longest gap that fits between rows that train and rows held out"
+        )
+        return [f"{similar}: {so_few}" if not rule.is_wide else f"The series is short for its memory: {so_few}"]
+    return []
