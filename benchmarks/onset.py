@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.signal import lfilter
 
-from mvset.app.summaries.timeline import level_bins
 from mvset.calibration.dependence import order_effects
 from mvset.inference.drift import CountedScores, DriftCounter, EffectiveSizes
 from mvset.inference.onset import find_onset
+from mvset.inference.timeline import level_bins
 from text_table import print_head, print_row
 
 MASS = 0.95

@@ -58,7 +58,7 @@ def test_the_interval_of_days_is_that_of_their_number():
 
 def test_with_groups_nothing_is_counted_twice():
     rows, labels = days(np.random.default_rng(3)), np.repeat(np.arange(20), 50)
-    model = MinimumVolumeSet(sigma=1.0, splits=5, random_state=0).fit(rows, groups=labels)
+    model = MinimumVolumeSet(mass=0.8, sigma=1.0, splits=5, random_state=0).fit(rows, groups=labels)
     calibration = model.sets_.calibration
     together = calibration.effects * calibration.order_effects
     assert 5.0 < model.effective_sample_size_ < 100.0
@@ -78,6 +78,16 @@ def test_the_order_of_a_sorted_table_means_nothing():
     assert len(said) == 1
     assert said[0].startswith("The rows are in the order of column x0. If it is a time or a counter, leave it out")
     assert model.check_drift(rng.permutation(rows)[:200] + 0.5).drifted
+
+
+def test_contiguous_strata_are_no_dependence():
+    rng = np.random.default_rng(9)
+    labels = np.repeat(["a", "b", "c"], 200)
+    rows = rng.normal(size=(600, 3)) * np.repeat([1.0, 3.0, 9.0], 200)[:, np.newaxis]
+    rows += np.repeat([0.0, 5.0, 9.0], 200)[:, np.newaxis]
+    assert RowOrder.of(rows).is_dependent
+    assert not RowOrder.of(rows, strata=labels).is_dependent
+    assert RowOrder.of(rows + days(rng, 60, 10), strata=labels).is_dependent
 
 
 def test_columns_of_few_values_do_not_sort_a_table():

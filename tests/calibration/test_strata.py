@@ -2,6 +2,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from mvset.calibration.calibration import Calibration
 from mvset.calibration.dependence import Dependence
@@ -63,12 +64,27 @@ def test_every_group_holds_its_own_mass(mass):
     assert share < mass - 0.1
 
 
-def test_twenty_typical_rows_of_the_whole_join_those_of_each_group():
-    typical = np.quantile(whole().scores, np.arange(1, 21) / 21)
+def test_all_rows_have_the_weight_of_twenty_in_each_group():
     for label, calibration in by_label(grouped()).items():
         own = of(label)
-        np.testing.assert_allclose(calibration.scores, np.sort(np.concatenate([own, typical])))
-        assert len(calibration.offsets) == 2 * (len(own) + 20) - 1
+        times, rest = divmod(len(calibration.scores), len(own) + 20)
+        assert rest == 0
+        shares, others = ((np.arange(n * times) + 0.5) / (n * times) for n in (len(own), 20))
+        smooth = np.quantile(own, shares, method="weibull"), np.quantile(whole().scores, others)
+        expected = np.concatenate(smooth)
+        np.testing.assert_allclose(calibration.scores, np.sort(expected))
+        assert calibration.effective_size(0.5) == pytest.approx((len(own) + 20) / whole().effects[0], rel=0.3)
+
+
+def test_far_quantiles_of_small_equal_groups_are_those_of_all_rows():
+    """Twenty groups of thirty rows, of one distribution: a mean over all groups and draws."""
+    rng, masses = np.random.default_rng(7), []
+    for _ in range(10):
+        scores, groups = rng.normal(size=600), np.repeat([f"g{i:02}" for i in range(20)], 30)
+        calibration = Calibration.from_scores(scores, Guarantee("cross"))
+        found = StratumCalibrations.of(Calibrated(calibration, scores, np.arange(600)), groups, 0.99)
+        masses += [norm.sf(each.offset(0.99)) for each in found.calibrations]
+    assert np.mean(masses) == pytest.approx(0.99, abs=0.005)
 
 
 @pytest.mark.parametrize("mass", [0.5, 0.7])

@@ -60,4 +60,4 @@ def test_the_files_hold_every_type_of_the_library():
 
 
 def test_the_files_are_small():
-    assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 300_000
+    assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 400_000

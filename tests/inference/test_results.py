@@ -23,6 +23,7 @@ def result(**changes):
         "share_p_value": 0.5,
         "distribution_p_value": 0.25,
         "columns_p_value": 0.125,
+        "sums_p_value": 0.75,
         "changed_columns": (),
         "wandering_columns": (),
         "false_alarm_rate": 0.01,
@@ -52,7 +53,8 @@ FLOW = ColumnChange("flow", 1e-9, (5.0, 5.5, 6.0), (1.0, 1.25, 2.0))
 def test_a_report_begins_with_its_verdict(facts, verdict):
     report = result(**facts)
     assert str(report).startswith(f"{verdict}{report.n_outside} of 100 rows outside, {report.share_outside:.2%} where ")
-    assert "P-values: 0.5 by the share, 0.25 by the levels, 0.12 by the columns." in str(report)
+    p_values = "0.5 by the share, 0.25 by the levels, 0.12 by the columns, 0.75 by the sums of columns"
+    assert f"P-values: {p_values}." in str(report)
     assert bool(report) is report.drifted
 
 
@@ -64,4 +66,4 @@ def test_a_report_names_the_columns_that_changed():
 
 
 def test_a_p_value_is_never_zero():
-    assert "below 1e-12 by the columns" in str(result(drifted=True, columns_p_value=0.0))
+    assert "below 1e-12 by the columns, " in str(result(drifted=True, columns_p_value=0.0))

@@ -13,12 +13,13 @@ from mvset.calibration.offsets import half_ranks, level_at, level_table, offset_
 from mvset.calibration.score_summary import N_EXACT, ScoreSummary
 from mvset.calibration.streamed_scores import N_ORDERED, StreamedScores
 from mvset.inference.bands import order_statistic_bounds
-from mvset.inference.columns import ColumnCounter, ColumnReference
 from mvset.inference.drift import CountedScores, DriftCounter, EffectiveSizes
+from mvset.inference.events import row_evidence
 from mvset.inference.p_values import binomial_interval, conformal_p_values
+from mvset.inference.projections import RowCounter, RowReference
 from mvset.inference.results import MassBand, MassInterval
 from mvset.rows.validation import checked_share
-from mvset.values import Array, ArrayValue, array_rule, cached_property
+from mvset.values import Array, ArrayValue, Flags, array_rule, cached_property
 from mvset.wording import Message, counted
 
 # In "cross" mode a row held out is scored by the few models that have not seen it, a new row by the mean of all. From
@@ -219,6 +220,13 @@ class Calibration(ArrayValue):
         edges, p_values = self.p_value_table
         return np.asarray(p_values[np.searchsorted(edges, scores, side="right")])
 
+    def evidence(self, scores: ArrayLike) -> Array:
+        """Evidence of each row that it is unusual: of its p-value among as many rows as these count for."""
+        self._check_calibrated("p-values")
+        share = self._below[np.searchsorted(self.scores, scores, side="right")] / self.n_rows
+        size = self.n_rows / float((self.effects * self.order_effects)[self._compared].max())
+        return row_evidence((1.0 + share * size) / (size + 1.0))
+
     def quantiles(self, shares: Array) -> Array:
         """Quantiles of the calibration scores."""
         if not self.is_summary:
@@ -233,6 +241,10 @@ class Calibration(ArrayValue):
     def effective_size(self, mass: float) -> float:
         """How many independent rows would tell as much about the mass of a set as the calibration rows do."""
         return self.n_rows / self._at(self.effects * self.order_effects, mass)
+
+    def independent_rows(self, mass: float) -> float:
+        """How many rows in any order would tell as much as the calibration rows do in theirs."""
+        return self.n_rows / self._at(self.order_effects, mass)
 
     def mass_interval(self, mass: float, confidence: float = 0.95) -> MassInterval:
         """Interval for the true mass of a set."""
@@ -264,7 +276,7 @@ class Calibration(ArrayValue):
         mass: float,
         false_alarm_rate: float = 0.01,
         less_levels: Array | None = None,
-        columns: ColumnReference | None = None,
+        reference: RowReference | None = None,
     ) -> DriftCounter:
         """Counter of new rows and their scores, for the tests of drift against the calibration rows and their columns.
 
@@ -280,18 +292,26 @@ class Calibration(ArrayValue):
         if self.comparable_from > 0:
             cap = self.offset(self.comparable_from) if less_levels is None else 1.0 - self.comparable_from
         # A test of the whole distribution is only as good as where rows tell least.
-        compared = self.rank_masses >= min(self.comparable_from, self.rank_masses[-1])
-        effects = self.effects * self.order_effects
-        slowest = float(self.order_effects[compared].max())
+        effects, compared = self.effects * self.order_effects, self._compared
         return DriftCounter(
             before,
             offset,
             cap,
             rate,
             EffectiveSizes(self._at(effects, mass), self._at(self.order_effects, mass)),
-            EffectiveSizes(float(effects[compared].max()), slowest),
-            None if columns is None else ColumnCounter(columns),
+            EffectiveSizes(float(effects[compared].max()), self.rows_per_independent_row),
+            None if reference is None else RowCounter(reference),
         )
+
+    @cached_property
+    def _compared(self) -> Flags:
+        """Ranks whose calibration scores have the distribution of the scores of new rows."""
+        return np.asarray(self.rank_masses >= min(self.comparable_from, self.rank_masses[-1]))
+
+    @cached_property
+    def rows_per_independent_row(self) -> float:
+        """How many neighbouring rows count as one: the largest design effect of their order at any of these ranks."""
+        return float(self.order_effects[self._compared].max())
 
     @property
     def comparable_masses(self) -> Array:

@@ -11,8 +11,8 @@ from mvset.calibration.calibration import Calibration
 from mvset.calibration.constant_columns import ConstantColumns
 from mvset.calibration.guarantees import Guarantee
 from mvset.calibration.strata import StratumCalibrations
-from mvset.inference.columns import ColumnReference
 from mvset.inference.drift import DriftCounter
+from mvset.inference.projections import RowReference
 from mvset.inference.results import MassInterval
 from mvset.parallel import Map
 from mvset.rows.validation import checked_share
@@ -53,8 +53,8 @@ class FittedSets(ArrayValue):
         Scores of these points.
     strata : StratumCalibrations or None
         The calibration of every group of rows, if the fit was told the groups.
-    columns : ColumnReference or None
-        The distribution of each column in the rows of the fit, for tests of drift.
+    reference : RowReference or None
+        What the rows of the fit are like, for tests of drift.
     """
 
     function: ScoreFunction
@@ -65,11 +65,11 @@ class FittedSets(ArrayValue):
     volume_sample: VolumeSample
     sample_scores: Array = field(metadata=array_rule(1, length=lambda self: len(self.volume_sample.log_weights)))
     strata: StratumCalibrations | None = None
-    columns: ColumnReference | None = None
+    reference: RowReference | None = None
 
     def __post_init__(self) -> None:
         kinds = {"calibration": Calibration, "constants": ConstantColumns, "volume_sample": VolumeSample}
-        optional = {"strata": StratumCalibrations | None, "columns": ColumnReference | None}
+        optional = {"strata": StratumCalibrations | None, "reference": RowReference | None}
         for name, kind in (kinds | optional).items():
             self._require(isinstance(getattr(self, name), kind), f".{name} is of the wrong type.")
         object.__setattr__(self, "mass", checked_share(self.mass))
@@ -82,8 +82,8 @@ class FittedSets(ArrayValue):
         self._require(callable(self.function), ".function must be a function of rows.")
         known = self.n_columns is None or (self.constants.columns < self.n_columns).all()
         self._require(known, f".constants must be among the {self.n_columns} columns.")
-        sized = self.columns is None or self.n_columns in (None, len(self.columns.steps))
-        self._require(sized, f".columns must describe the {self.n_columns} columns.")
+        sized = self.reference is None or self.n_columns in (None, len(self.reference.columns.steps))
+        self._require(sized, f".reference must describe the {self.n_columns} columns.")
 
     @property
     def n_columns(self) -> int | None:
@@ -129,6 +129,10 @@ class FittedSets(ArrayValue):
         """Conformal p-values of scores of new rows, by their groups if given."""
         return self._grouped(Calibration.p_value, scores, strata)
 
+    def evidence(self, scores: ArrayLike, strata: Any = None) -> Array:
+        """Evidence of rows of these scores that they are unusual, by their groups if given."""
+        return self._grouped(Calibration.evidence, scores, strata)
+
     def mass_interval(self, mass: float | None = None, confidence: float = 0.95) -> MassInterval:
         """Interval for the true mass of a set."""
         return self.calibration.mass_interval(self._mass(mass), confidence)
@@ -141,7 +145,7 @@ class FittedSets(ArrayValue):
         With ``grouped=True`` it counts what `drift_scores` makes of scores and groups: one minus their levels.
         """
         if not grouped:
-            return self.calibration.drift_counter(self._mass(mass), false_alarm_rate, columns=self.columns)
+            return self.calibration.drift_counter(self._mass(mass), false_alarm_rate, reference=self.reference)
         # Other shares of the groups are no drift, so columns are not compared.
         return self.calibration.drift_counter(self._mass(mass), false_alarm_rate, 1.0 - self.checked_strata().levels)
 

@@ -134,11 +134,12 @@ class CalibrationPlan:
 
     def _order(self, rows: TableRows, trained: Indices, rule: Splitting, guarantee: Guarantee) -> RowOrder:
         """What the order of the rows says: of all, or of those that train if these are a sample of a large table."""
-        table, groups = rows.table, rows.groups
+        table, labels = rows.table, {"groups": rows.groups, "strata": rows.strata}
         large = isinstance(rule, RandomSplitting) and rule.leaves_most(rows.n_rows) and guarantee.reserves_rows
         if large or rows.surveyed is not None:
-            table, groups = table[trained], None if groups is None else groups[trained]
-        return RowOrder.of(table, time_order=self.time_order, groups=groups, thinned=rows.n_rows / len(table))
+            table = table[trained]
+            labels = {name: None if each is None else each[trained] for name, each in labels.items()}
+        return RowOrder.of(table, time_order=self.time_order, **labels, thinned=rows.n_rows / len(table))
 
     def _splitting(self, X: Array, n_rows: int, groups: Any) -> Splitting:
         max_train = max_train_rows(self.max_train_samples, n_rows)

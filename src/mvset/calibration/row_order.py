@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom, rankdata
-from sklearn.neighbors import NearestNeighbors
 
 from mvset.calibration.calibration import Calibration
 from mvset.calibration.dependence import Dependence, first_lag_p_value
-from mvset.calibration.splits import BlockSplitting, RandomSplitting, Splitting
+from mvset.calibration.splits import BlockSplitting, RandomSplitting, Splitting, warn_if_unresolved
 from mvset.exceptions import DependenceWarning, warn
-from mvset.inference.columns import ColumnReference
+from mvset.inference.projections import RowReference
 from mvset.values import Array
 from mvset.wording import Message, columns_named, counted
 
@@ -38,24 +37,38 @@ class RowOrder:
         Whether neighbouring rows are similar, by tests or by what the user said.
     sorted_by : int or None
         A column in whose order the rows are: the order is then no sign of dependence.
-    columns : ColumnReference
-        The distribution of each column, and how similar neighbouring rows are.
+    reference : RowReference
+        What the rows are like, and how similar neighbouring rows are.
+    has_strata : bool
+        Whether rows have strata, whose scores differ.
     """
 
     is_dependent: bool
     sorted_by: int | None
-    columns: ColumnReference
+    reference: RowReference
+    has_strata: bool = False
 
     @classmethod
     def of(
-        cls, rows: Array, *, time_order: bool = False, groups: NDArray[Any] | None = None, thinned: float = 1.0
+        cls,
+        rows: Array,
+        *,
+        time_order: bool = False,
+        groups: NDArray[Any] | None = None,
+        strata: NDArray[Any] | None = None,
+        thinned: float = 1.0,
     ) -> "RowOrder":
-        """From rows in the order in which they came, or one of so many; those of a group are put together."""
+        """From rows in the order in which they came, or one of so many; those of a group are put together.
+
+        Strata differ from each other, and are often contiguous: a row is compared with the others of its stratum.
+        """
         sorted_by = None if time_order or groups is not None else _sorting_column(rows)
-        dependent = time_order or groups is not None or (sorted_by is None and _are_dependent(rows))
+        told = time_order or groups is not None
+        dependent = told or (sorted_by is None and _are_dependent(_within(rows, strata)))
         if groups is not None:
             rows = rows[np.argsort(groups, kind="stable")]
-        return cls(dependent, sorted_by, ColumnReference.of(rows, ordered=dependent, thinned=thinned))
+        reference = RowReference.of(rows, ordered=dependent, thinned=thinned)
+        return cls(dependent, sorted_by, reference, strata is not None)
 
     def dependence(self, rule: Splitting) -> Dependence:
         """What calibration needs to know.
@@ -63,10 +76,10 @@ class RowOrder:
         If rows that depend on each other are split at random, the scores of rows held out are as good as those of their
         neighbours that train. The columns show how many independent rows there are.
         """
-        random = isinstance(rule, RandomSplitting)
-        effect = float((self.columns.n_rows / self.columns.independent_rows).max()) if random else 1.0
-        ordered = True if self.is_dependent else None if self.sorted_by is None else False
-        return Dependence(ordered, effect)
+        columns = self.reference.columns
+        effects = columns.n_rows / columns.independent_rows if isinstance(rule, RandomSplitting) else np.ones(1)
+        ordered = True if self.is_dependent else None if self.sorted_by is None and not self.has_strata else False
+        return Dependence(ordered, float(effects.max()))
 
 
 def _are_dependent(rows: Array) -> bool:
@@ -79,6 +92,17 @@ def _are_dependent(rows: Array) -> bool:
     columns = [first_lag_p_value(column) for part in _parts(rows, _SERIES_ROWS) for column in part.T]
     least = min([1.0, *(len(nearest) * each for each in nearest), *(len(columns) * each for each in columns)])
     return least < 0.5 * _SIGNIFICANCE
+
+
+def _within(rows: Array, strata: NDArray[Any] | None) -> Array:
+    """Values as ranks among the rows of their stratum, from zero to one."""
+    if strata is None:
+        return rows
+    ranks = np.empty_like(rows)
+    for label in np.unique(strata):
+        own = np.flatnonzero(strata == label)
+        ranks[own] = rankdata(np.nan_to_num(rows[own]), axis=0) / (len(own) + 1.0)
+    return ranks
 
 
 def _parts(rows: Array, size: int) -> Iterator[Array]:
@@ -95,8 +119,12 @@ def _follow_neighbours(rows: Array) -> float:
         return 1.0
     ranks = rankdata(rows, axis=0)  # in which outliers do not hide the others
     order = np.random.RandomState(0).permutation(n_rows)  # rows at equal distances come in any order
-    nearest = NearestNeighbors(n_neighbors=1, algorithm="brute").fit(ranks[order]).kneighbors(return_distance=False)
-    near = int(np.sum(np.abs(order[nearest[:, 0]] - order) <= _NEARBY))
+    shuffled = ranks[order]
+    # Not by scikit-learn, whose threads hang in a process that was forked. Ranks and their products are exact.
+    squares = np.sum(shuffled**2, axis=1)
+    distances = squares[:, np.newaxis] + squares - 2.0 * shuffled @ shuffled.T
+    np.fill_diagonal(distances, np.inf)
+    near = int(np.sum(np.abs(order[distances.argmin(axis=1)] - order) <= _NEARBY))
     # Two rows are often nearest to each other: they count as one.
     return float(binom.sf(-(-near // 2) - 1, n_rows // 2, min(1.0, 2.0 * _NEARBY / (n_rows - 1))))
 
@@ -112,15 +140,16 @@ def _sorting_column(rows: Array) -> int | None:
 
 
 def warn_about_order(order: RowOrder, calibration: Calibration, mass: float, rule: Splitting, names: Any) -> None:
-    """Warn if the order of the rows shows that the set may contain less of new rows than requested."""
+    """Warn if the set may contain less of new rows than requested: for the order of the rows, or their number."""
     if order.sorted_by is not None:
         warn(
             f"The rows are in the order of column {names[order.sorted_by]}. If it is a time or a counter, leave it out "
             "of the columns: new rows would lie outside. If the table was sorted, ignore this warning.",
             DependenceWarning,
         )
-    wandering = np.flatnonzero(order.columns.wandering).tolist()
+    wandering = np.flatnonzero(order.reference.columns.wandering).tolist()
     sentences = _problem(rule, calibration, wanders=bool(wandering))
+    warn_if_unresolved(mass, calibration.n_rows, np.inf if sentences else calibration.independent_rows(mass))
     if not sentences:
         return
     if wandering:

@@ -338,21 +338,26 @@ def _balanced(n_rows: int, n_splits: int, size: int, rng: np.random.RandomState)
     return subsets
 
 
-def warn_if_unresolved(mass: float, n_held_out: int) -> None:
+def warn_if_unresolved(mass: float, n_held_out: int, n_independent: float = np.inf) -> None:
     """Warn if too few rows are held out to tell the mass asked for from the next one.
 
-    The offset is then their least score.
+    The offset is then their least score. Rows that depend on each other count for `n_independent`.
     """
     needed = int(np.ceil(mass / (1.0 - mass) - 1e-9))
-    if n_held_out < needed:
-        message = Message(
-            "{held_out} cannot resolve {mass:{asked:g}}: the set will contain {share:.3g} of new rows.",
-            "At least {needed} {are} needed.",
-            "Use more rows, or a smaller {mass}.",
-            held_out=counted(n_held_out, "held-out row"),
-            asked=mass,
-            share=n_held_out / (n_held_out + 1),
-            needed=needed,
-            are=are(needed),
-        )
-        warn(message, CalibrationWarning)
+    if min(n_held_out, n_independent) >= needed:
+        return
+    few = "{held_out} cannot resolve {mass:{asked:g}}: the set will contain {share:.3g} of new rows."
+    if n_held_out >= needed:
+        few = "{held_out} count for {independent}, too few to resolve {mass:{asked:g}}, so fewer rows may be inside."
+    message = Message(
+        few,
+        "At least {needed} {are} needed.",
+        "Use more rows, or a smaller {mass}.",
+        held_out=counted(n_held_out, "held-out row"),
+        independent=counted(n_independent, "independent one"),
+        asked=mass,
+        share=n_held_out / (n_held_out + 1),
+        needed=needed,
+        are=are(needed),
+    )
+    warn(message, CalibrationWarning)

@@ -3,11 +3,11 @@
 The score is the same for all groups. A group's offsets come from its own calibration rows; see V. Vovk et al.,
 "Mondrian Confidence Machine", 2003.
 
-Small groups shrink to the whole. In "cross" mode a group is calibrated on its own rows and twenty more, which stand for
-all rows: the quantiles 1/21, …, 20/21 of the scores of all calibration rows. A group of 20 rows thus lies half-way
-between its own offset and that of the whole, one of 380 rows has 95 % of its own. With a guarantee ("conformal", "pac")
-nothing may be mixed in: a group that has enough calibration rows for the mass has its own offsets, any other that of
-the whole.
+Small groups shrink to the whole. In "cross" mode a group is calibrated on its own rows and on all rows, which together
+have the weight of twenty, or of as many as hold one row outside: a group that expects less than one says little about
+its tail. At a mass of 0.95 a group of 20 rows lies half-way between its own offset and that of the whole, and one of
+380 rows has 95 % of its own. With a guarantee ("conformal", "pac") nothing may be mixed in: a group that has enough
+calibration rows for the mass has its own offsets, any other that of the whole.
 """
 
 from dataclasses import dataclass, field, replace
@@ -24,6 +24,7 @@ from mvset.rows.validation import checked_labels
 from mvset.values import Array, ArrayValue, Indices, array_rule
 
 _SHRINKAGE_ROWS = 20
+_MANY_ROWS = 1000  # of a group, with those that stand for all rows: enough for far quantiles
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,15 +70,27 @@ class StratumCalibrations(ArrayValue):
 
 
 def _of_group(whole: Calibration, scores: Array, mass: float) -> Calibration:
+    times = 1
     if whole.guarantee.reserves_rows:
         if not whole.guarantee.reaches(mass, len(scores)):
             return whole
     else:
-        shares = np.arange(1, _SHRINKAGE_ROWS + 1) / (_SHRINKAGE_ROWS + 1)
-        scores = np.concatenate([scores, whole.quantiles(shares)])
+        weight = max(_SHRINKAGE_ROWS, int(np.ceil(1.0 / (1.0 - mass))))
+        times = max(1, min(_MANY_ROWS // (len(scores) + weight), whole.n_rows // weight))
+        scores = np.concatenate(
+            [
+                np.quantile(scores, _middles(times * len(scores)), method="weibull"),
+                whole.quantiles(_middles(times * weight)),
+            ]
+        )
     group = Calibration.from_scores(scores, whole.guarantee, whole.comparable_from)
-    # What a design effect is at a mass, it is in the group as well.
+    # What a design effect is at a mass, it is in the group as well; rows that are repeated count once.
     effects, order_effects = (
         np.interp(group.rank_masses, whole.rank_masses, each) for each in (whole.effects, whole.order_effects)
     )
-    return replace(group, effects=effects, order_effects=order_effects)
+    return replace(group, effects=times * effects, order_effects=order_effects)
+
+
+def _middles(n: int) -> Array:
+    """Shares in the middle of n equal parts."""
+    return (np.arange(n) + 0.5) / n

@@ -17,8 +17,9 @@ from mvset.calibration.fitted_sets import FittedSets, HostAnswers, ScoreFunction
 from mvset.devices.answers import ArrayAnswers
 from mvset.devices.places import Place, place_of, validated_array
 from mvset.estimators.drift_monitor import DriftMonitor
-from mvset.inference.columns import ColumnReference
+from mvset.exceptions import CalibrationWarning, warn
 from mvset.inference.p_values import detect_outliers
+from mvset.inference.projections import RowReference
 from mvset.inference.results import Detection, DriftResult, MassBand, MassInterval
 from mvset.parallel import thread_map
 from mvset.rows.encoding import RowEncoding
@@ -27,6 +28,7 @@ from mvset.svm.score import Score
 from mvset.values import Array, Indices
 from mvset.volume.measure import VolumeEstimate
 from mvset.volume.sampler import MEASURED_COLUMNS, VolumeSampler, warn_if_unreliable
+from mvset.wording import counted
 
 
 class SetEstimator(OutlierMixin, BaseEstimator):
@@ -414,7 +416,10 @@ class SetEstimator(OutlierMixin, BaseEstimator):
         """
         fdr = checked_share(fdr, "fdr")
         p_values, place = self.p_value(X, strata=strata), place_of(X)
-        return detect_outliers(p_values if place is None else place.host(p_values), fdr)
+        found = detect_outliers(p_values if place is None else place.host(p_values), fdr)
+        if strata is None and not found.flagged.any():
+            _warn_if_none_can_be_flagged(self.sets_.calibration.n_rows, found)
+        return found
 
     def check_drift(
         self, X: Any, *, mass: float | None = None, false_alarm_rate: float = 0.01, strata: Any = None
@@ -494,13 +499,26 @@ class SetEstimator(OutlierMixin, BaseEstimator):
         return DriftMonitor(model, self.sets_, false_alarm_rate=rate, random_state=random_state)
 
 
+def _warn_if_none_can_be_flagged(m: int, found: Detection) -> None:
+    """Warn if calibration rows are too few to flag the rows whose p-values are as small as they can be."""
+    n, extreme = len(found.p_values), max(1, int(np.sum(found.p_values <= 1.0 / (m + 1.0))))
+    needed = int(np.ceil(n / (extreme * found.fdr) - 1.0))
+    if m < needed:
+        rows, least = counted(m, "calibration row"), 1.0 / (m + 1.0)
+        warn(
+            f"No row can be flagged, because with {rows} no p-value is below {least:.2g}. To flag "
+            f"{counted(extreme, 'row')} of {n} at a false discovery rate of {found.fdr:g} takes {needed} of them.",
+            CalibrationWarning,
+        )
+
+
 def measured_sets(
     score: ScoreFunction,
     mass: float,
     calibration: Calibration,
     constants: ConstantColumns,
     sampler: VolumeSampler,
-    columns: ColumnReference | None = None,
+    reference: RowReference | None = None,
 ) -> FittedSets:
     """Nested sets of any score, with a volume sample for the largest set around the mass; warns if it is too small."""
     masses = mass_grid(mass)
@@ -515,7 +533,7 @@ def measured_sets(
         constants=constants,
         volume_sample=sample,
         sample_scores=score(sample.points),
-        columns=columns,
+        reference=reference,
     )
     warn_if_unreliable(sets.volume(masses[-1]), sample, f"the set of mass {masses[-1]:.3g}", "n_volume_points")
     return sets

@@ -15,7 +15,7 @@ from mvset.calibration.calibration import COMPARABLE_FROM_UNSCALED
 from mvset.calibration.constant_columns import ConstantColumns
 from mvset.calibration.row_order import RowOrder, warn_about_order
 from mvset.calibration.split_models import pooled_scores
-from mvset.calibration.splits import Split, splitting, warn_if_unresolved
+from mvset.calibration.splits import Split, splitting
 from mvset.calibration.views import HeldOut
 from mvset.calibration.ways import HeldOutRows
 from mvset.estimators.base import measured_sets
@@ -186,7 +186,6 @@ class CalibratedSet(MetaEstimatorMixin, ExplainedSetEstimator):
         held_out = HeldOutRows(X, np.arange(len(X)), splits, groups, order.dependence(rule))
         found = HeldOut(*pooled_scores(X, splits, scores, score), scores)
         calibration = held_out.cross_calibrated(found, COMPARABLE_FROM_UNSCALED).calibration
-        warn_if_unresolved(self.mass, calibration.n_rows)
         warn_about_order(order, calibration, self.mass, rule, column_names(self))
         self.sets_ = measured_sets(
             score,
@@ -194,7 +193,7 @@ class CalibratedSet(MetaEstimatorMixin, ExplainedSetEstimator):
             calibration,
             ConstantColumns.between(lowest, highest),
             VolumeSampler("auto", X, self.n_volume_points, rng, INDEPENDENT_DRAWS),
-            order.columns,
+            order.reference,
         )
         drawn = X[np.sort(rng.permutation(len(X))[:_N_EXAMPLES])]
         known = self.sets_.scores(drawn)

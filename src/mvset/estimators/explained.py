@@ -7,7 +7,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from mvset.devices.places import place_of
 from mvset.estimators.base import SetEstimator
+from mvset.estimators.events import Beyond, ExplainedRows, Findings, findings
+from mvset.inference.timeline import Timeline, Times, row_places
 from mvset.parallel import thread_map
+from mvset.rows.validation import checked_share, column_names
 from mvset.svm.score import Score
 from mvset.values import Array
 
@@ -77,6 +80,79 @@ class ExplainedSetEstimator(SetEstimator):
             return cast(Array, place.array(self._contributions(rows)))
         return self._contributions(self._rows(X))
 
+    def events(
+        self,
+        X: Any,
+        times: Any = None,
+        *,
+        mass: float | None = None,
+        strata: Any = None,
+        false_alarm_rate: float = 0.01,
+    ) -> Findings:
+        """Find episodes of unusual rows and drift, and say what happened, since when, and in which columns.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New rows in the order in which they came, not the training rows.
+        times : array-like of shape (n_samples,), optional
+            Numbers or dates. Rows are taken in the order of their times.
+        mass : float, optional
+            Mass of the set that decides which rows are outside. The default is the mass of the estimator.
+        strata : array-like of shape (n_samples,), optional
+            The stratum of each row, if `strata` was passed to `fit`.
+        false_alarm_rate : float, default=0.01
+            Of the test of drift; and the share of false events among those found.
+
+        Returns
+        -------
+        findings : Findings
+            As text, a verdict in words. ``findings.to_frame()`` has the events.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mvset import MinimumVolumeSet
+        >>> rng = np.random.default_rng(0)
+        >>> model = MinimumVolumeSet(random_state=0).fit(rng.normal(size=(500, 2)))
+        >>> X = rng.normal(size=(300, 2))
+        >>> X[100:120, 1] += 4.0
+        >>> findings = model.events(X)
+        >>> findings.status, [(event.start.row, event.end.row) for event in findings.events]
+        ('unusual', [(100, 119)])
+        >>> findings.events[0].columns[0].name
+        'x1'
+        """
+        check_is_fitted(self, "sets_")
+        rows = self._rows(X if (place := place_of(X)) is None else place.double_on_host(X))
+        sets, names, places = self.sets_, column_names(self), row_places(np.arange(len(rows)))
+        when = None if times is None else Times.of(times, len(rows))
+        with thread_map(self.n_jobs) as run:
+            scores = sets.scores(rows, run)
+        levels, mass = sets.level(scores, strata), sets.mass if mass is None else checked_share(mass)
+        counter = sets.drift_counter(mass, false_alarm_rate, grouped=strata is not None)
+        counter.update(sets.drift_scores(scores, strata), rows)
+        drift, beyond, timeline = counter.report(names), Beyond.of(sets.calibration), Timeline(mass)
+        timeline.add(levels, sets.evidence(scores, strata), places, when)
+        beyond.add(scores, places, when)
+        outside = np.flatnonzero(levels > mass)
+        explained = ExplainedRows(
+            times=(places.astype(np.float64) if when is None else when.values)[outside],
+            places=places[outside],
+            scores=scores[outside],
+            contributions=lambda chosen: self._contributions(rows[outside[chosen]]),
+            values=lambda chosen: rows[outside[chosen]],
+            normal=lambda chosen: self._normal_of(rows[outside[chosen]]),
+            names=names,
+            categories=self._named_categories(names),
+        )
+        onset = timeline.summary((), drift, sets.mass_interval(mass).effective_rows).onset
+        return findings(timeline, drift, onset, beyond, explained, sets.calibration.rows_per_independent_row)
+
+    def _named_categories(self, names: list[str]) -> dict[str, list[str]]:
+        categories = self._encoding.categories
+        return {names[j]: list(values) for j, values in zip(categories.indices, categories.values, strict=True)}
+
     def _contributions(self, X: Array) -> Array:
         """Contributions of validated rows."""
         encoding = self._encoding
@@ -89,7 +165,11 @@ class ExplainedSetEstimator(SetEstimator):
 
     def _normal_near(self, X: Any) -> Array:
         """The nearest normal values of rows; the constant value where a column never changed before."""
-        X, encoding, function, constants = self._rows(X), self._encoding, self._neighbourhood, self.sets_.constants
+        return self._normal_of(self._rows(X))
+
+    def _normal_of(self, X: Array) -> Array:
+        """The same for validated rows."""
+        encoding, function, constants = self._encoding, self._neighbourhood, self.sets_.constants
         encoded = encoding.encoded(X)
         with thread_map(self.n_jobs) as run:
             displacement, units = function.displacement(encoded, run)

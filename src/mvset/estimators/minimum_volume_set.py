@@ -19,7 +19,6 @@ from mvset.calibration.fitted_sets import FittedSets
 from mvset.calibration.guarantees import CALIBRATION_MODES, CalibrationMode
 from mvset.calibration.plan import CalibrationPlan
 from mvset.calibration.row_order import warn_about_order
-from mvset.calibration.splits import warn_if_unresolved
 from mvset.calibration.strata import StratumCalibrations
 from mvset.estimators.base import SetEstimator
 from mvset.estimators.explained import ExplainedSetEstimator
@@ -307,10 +306,9 @@ class MinimumVolumeSet(ExplainedSetEstimator):
             volume_sample=sample,
             sample_scores=sample_scores,
             strata=None if rows.strata is None else StratumCalibrations.of(calibrated, rows.strata, self.mass),
-            columns=division.order.columns,
+            reference=division.order.reference,
         )
         self._keep_shape(shape)
-        warn_if_unresolved(self.mass, calibration.n_rows)
         warn_about_order(division.order, calibration, self.mass, division.rule, column_names(self))
         warned = [warn_about_bandwidth(search.best_curve, search.selection) for search in shape.searches]
         inside = inside_sets(sample_scores, calibration.offsets_of(masses))  # masses may be beyond guarantees

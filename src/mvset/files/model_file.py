@@ -28,11 +28,11 @@ _CHECKED = """
     calibration.fitted_sets.FittedSets calibration.guarantees.Guarantee calibration.strata.StratumCalibrations
     estimators.calibrated_set.CalibratedSet estimators.calibrated_set.MeanScore estimators.drift_monitor.Bets
     estimators.drift_monitor.DriftMonitor estimators.minimum_volume_set.MinimumVolumeSet
-    estimators.one_class_svm.OneClassSVM inference.columns.ColumnReference metrics.detectors.InputFormat
-    metrics.detectors.NeighbourDistance paper.calibrated_one_class_svm.CalibratedOneClassSVM
-    paper.plugin_kernel_density.PluginKernelDensity rows.categories.Categories rows.encoding.RowEncoding
-    rows.imputation.Imputation svm.expansion.KernelExpansion svm.scaling.Scaling svm.score.Score svm.score.View
-    volume.measure.VolumeSample
+    estimators.one_class_svm.OneClassSVM inference.columns.ColumnReference inference.projections.Projections
+    inference.projections.RowReference metrics.detectors.InputFormat metrics.detectors.NeighbourDistance
+    paper.calibrated_one_class_svm.CalibratedOneClassSVM paper.plugin_kernel_density.PluginKernelDensity
+    rows.categories.Categories rows.encoding.RowEncoding rows.imputation.Imputation svm.expansion.KernelExpansion
+    svm.scaling.Scaling svm.score.Score svm.score.View volume.measure.VolumeSample
 """
 _TRUSTED = [*(f"mvset.{name}" for name in _CHECKED.split()), "numpy.dtype", TREE]
 

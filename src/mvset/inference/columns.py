@@ -64,6 +64,8 @@ class ColumnReference(ArrayValue):
         Each may stand for several rows in that order, of which it was drawn: they are then `thinned`.
         """
         n_rows, n_columns = rows.shape
+        if n_columns == 0:
+            return cls(np.empty((0, 1)), np.empty((0, 2)), np.ones(1), np.ones((1, 0)), np.empty(0))
         ranked = np.sort(rows, axis=0)  # missing values come last
         at = np.linspace(0, n_rows - 1, min(_STEPS, n_rows)).round().astype(np.intp)
         known = np.maximum(n_rows - 1 - np.isnan(rows).sum(axis=0), 0)
@@ -82,7 +84,7 @@ class ColumnReference(ArrayValue):
     @property
     def n_rows(self) -> int:
         """Number of rows that were counted."""
-        return int(self.counts[0].sum())
+        return int(self.counts[:1].sum())
 
     @property
     def wandering(self) -> Flags:
@@ -127,11 +129,13 @@ class ColumnCounter:
 
     def update(self, rows: Array) -> None:
         """Count more rows of the batch."""
+        if not len(self.counts):
+            return
         self.counts += [_counted(*each) for each in zip(self.reference.steps, rows.T, strict=True)]
 
     def p_values(self) -> Array:
         """P-value of the test of each column; one if the column wanders."""
-        reference, n_rows = self.reference, float(self.counts[0].sum())
+        reference, n_rows = self.reference, float(self.counts[:1].sum())
         if n_rows == 0:
             return np.ones(len(self.counts))
         n = np.maximum(n_rows / reference.effect_of(int(n_rows)), 1.0)[:, np.newaxis]

@@ -127,7 +127,7 @@ class DriftResult:
     Attributes
     ----------
     drifted : bool
-        Whether one of three tests rejects at a third of the false-alarm rate. Without drift this happens at most at
+        Whether one of four tests rejects at a quarter of the false-alarm rate. Without drift this happens at most at
         that rate, over draws of the rows of the fit *and* the batch. For one batch after the other use a
         :class:`DriftMonitor`, because an unrepresentative calibration set biases every later test.
     is_testable : bool
@@ -155,6 +155,8 @@ class DriftResult:
         In "cross" mode of the levels above 0.5 only.
     columns_p_value : float
         Of the two-sample tests of Anderson and Darling of all columns against the rows of the fit, by Simes.
+    sums_p_value : float
+        Of the same test of sums of columns with random signs, which sees changes of correlation.
     changed_columns : tuple of ColumnChange
         The columns that changed, the surest first.
     wandering_columns : tuple of str
@@ -187,6 +189,7 @@ class DriftResult:
     share_p_value: float
     distribution_p_value: float
     columns_p_value: float
+    sums_p_value: float
     changed_columns: tuple[ColumnChange, ...]
     wandering_columns: tuple[str, ...]
     false_alarm_rate: float
@@ -194,31 +197,45 @@ class DriftResult:
     def __bool__(self) -> bool:
         return self.drifted
 
+    @property
+    def p_value(self) -> float:
+        """Of all four tests together, by Bonferroni."""
+        by_scores, by_rows = (self.share_p_value, self.distribution_p_value), (self.columns_p_value, self.sums_p_value)
+        return min(1.0, 4.0 * min(*by_scores, *by_rows))
+
     def __str__(self) -> str:
-        by_test = {"share": self.share_p_value, "levels": self.distribution_p_value, "columns": self.columns_p_value}
-        tests = ", ".join(f"{shown_p(p_value)} by the {test}" for test, p_value in by_test.items())
         return (
-            f"{self._verdict}: {self.n_outside} of {counted(self.n_rows, 'row')} outside, {self.share_outside:.2%} "
-            f"where {self.expected_share:.2%} were expected.{self._columns} P-values: {tests}."
+            f"{self.verdict}: {self.n_outside} of {counted(self.n_rows, 'row')} outside, {self.share_outside:.2%} "
+            f"where {self.expected_share:.2%} were expected.{self.columns_in_words} P-values: {self.p_values_in_words}."
         )
 
     @property
-    def _verdict(self) -> str:
+    def p_values_in_words(self) -> str:
+        """The p-value of each test."""
+        by_test = {"share": self.share_p_value, "levels": self.distribution_p_value}
+        by_test |= {"columns": self.columns_p_value, "sums of columns": self.sums_p_value}
+        return ", ".join(f"{shown_p(p_value)} by the {test}" for test, p_value in by_test.items())
+
+    @property
+    def verdict(self) -> str:
+        """Whether there is drift, in words."""
         if not self.drifted:
-            return (
-                "No sign of drift" if self.is_testable else f"It cannot be told whether there is drift, {self._why_not}"
-            )
+            return "No sign of drift" if self.is_testable else f"It cannot be told whether there is drift{self.why_not}"
         fewer = not self.changed_columns and self.share_outside < self.expected_share
         return "Drift, or rows of the fit itself, which lie further inside" if fewer else "Drift"
 
     @property
-    def _columns(self) -> str:
+    def columns_in_words(self) -> str:
+        """A sentence about the columns that changed, if there are any."""
         if not self.changed_columns:
             return ""
         more = f" and {len(self.changed_columns) - _NAMED} more" if len(self.changed_columns) > _NAMED else ""
         return f" Changed: {', '.join(map(str, self.changed_columns[:_NAMED]))}{more}."
 
     @property
-    def _why_not(self) -> str:
+    def why_not(self) -> str:
+        """Why no test could reject, if that is so."""
+        if self.is_testable:
+            return ""
         rows, known = counted(self.effective_rows, "independent row"), f"{self.effective_calibration_rows:.0f}"
-        return f"because the rows count for {rows} and the {self.calibration_rows} calibration rows for {known}"
+        return f", because the rows count for {rows} and the {self.calibration_rows} calibration rows for {known}"

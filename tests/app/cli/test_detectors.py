@@ -24,7 +24,7 @@ def test_another_score_has_the_same_machinery(mvset, folder, name):
     assert type(model) is library.CalibratedSet
     assert list(model.feature_names_in_) == ["flow", "pressure"]
     rows = pa.csv.read_csv("drifted.csv").select(["flow", "pressure"]).to_pandas()
-    assert "verdict   Drift: " in mvset("score", "m.mvset", "drifted.csv", "--out", "scores.parquet").stdout
+    assert "verdict   Unusual" in mvset("score", "m.mvset", "drifted.csv", "--out", "scores.parquet").stdout
     scores = pa.parquet.read_table("scores.parquet")
     np.testing.assert_allclose(scores["score"], model.score_samples(rows), rtol=1e-12)
     np.testing.assert_array_equal(scores["inside"], model.predict(rows) == 1)
@@ -32,7 +32,7 @@ def test_another_score_has_the_same_machinery(mvset, folder, name):
     assert mvset("report", "m.mvset", "today.csv").exit_code == 0
     Path("incoming").mkdir()
     Path("drifted.csv").rename("incoming/drifted.csv")
-    assert "Drift: " in mvset("watch", "m.mvset", "incoming", "--out-dir", "out", "--once").stdout
+    assert "Unusual" in mvset("watch", "m.mvset", "incoming", "--out-dir", "out", "--once").stdout
     detector = json.loads(mvset("info", "m.mvset", "--json").stdout)["detector"]
     assert f"detector  {detector}\n" in done.stdout
 

@@ -35,7 +35,7 @@ def test_csv_from_fit_to_score(folder):
     assert (folder / "new.mvset").read_bytes()
     done = run("score", "new.mvset", "drifted.csv", "--out", "scores.csv", "--fail-on-drift")
     assert (done.returncode, done.stderr) == (3, "")
-    assert "verdict   Drift: " in done.stdout
+    assert "verdict   Unusual" in done.stdout
     assert len((folder / "scores.csv").read_text().splitlines()) == 201
 
 

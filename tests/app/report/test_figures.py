@@ -3,8 +3,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mvset.app.report.figures import bandwidth_figure, level_figure, level_set_figure, mass_volume_figure, time_figure
-from mvset.app.report.numbers import report_numbers
+from mvset.app.report.figures import (
+    bandwidth_figure,
+    level_figure,
+    level_set_figure,
+    mass_volume_figure,
+    time_figure,
+    trend_figure,
+)
+from mvset.app.report.numbers import report_numbers, without_rows
 from mvset.app.report.over_time import LevelScale
 from mvset.plotting.numbers import BandwidthComparison
 
@@ -125,9 +132,23 @@ def test_the_running_share_is_that_of_the_last_rows(numbers, fitted, rows):
 def test_the_onset_is_marked(numbers):
     onset = numbers.survey.timeline.onset
     assert 280 <= onset.first.row <= 292
-    shade, line = [shape for shape in time_figure(numbers).layout.shapes if shape.yref == "paper"]
+    shade, line, event = [shape for shape in time_figure(numbers).layout.shapes if shape.yref == "paper"]
+    (found,) = numbers.survey.findings.events
+    assert (event.x0, event.x1) == (found.start.row, found.end.row) == found.times
     assert (shade.x0, shade.x1) == (onset.low.row, onset.high.row)
     assert line.x0 == line.x1 == onset.first.row
+
+
+def test_trends_show_the_columns_concerned_with_their_normal_range(numbers, survey):
+    trends = numbers.over_time.trends
+    assert 1 <= len(trends) <= 3
+    assert trends[0].name == survey.findings.events[0].columns[0].name
+    figure = trend_figure(numbers)
+    bands = [shape for shape in figure.layout.shapes if shape.xref == "paper"]
+    assert [(shape.y0, shape.y1) for shape in bands] == [trend.normal_range for trend in trends]
+    n_drawn = sum(len(trace.x) for trace in figure.data)
+    assert n_drawn == len(trends) * (len(numbers.over_time.inside) + len(numbers.over_time.outside))
+    assert without_rows(numbers).over_time.trends == []
 
 
 def test_the_scale_of_levels_ascends_and_has_one_on_top():

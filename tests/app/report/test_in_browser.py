@@ -13,7 +13,7 @@ from playwright.sync_api import sync_playwright
 
 from mvset.app.report.page import render_page
 from mvset.app.report.write import report_scan
-from mvset.app.summaries.timeline import Times
+from mvset.inference.timeline import Times
 
 EVIL = "<script>alert(1)</script>"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -38,6 +38,11 @@ def address(fitted, survey, tmp_path_factory):
     return path.as_uri()
 
 
+def open_appendix(page):
+    page.evaluate("document.getElementById('appendix').open = true")
+    page.wait_for_selector("#bandwidths .main-svg")
+
+
 @pytest.fixture(scope="module")
 def opened(browser, address):
     """The page, with its console messages in `said` and its network requests in `asked`, both from the beginning."""
@@ -48,7 +53,7 @@ def opened(browser, address):
     page.on("dialog", lambda dialog: page.said.append(dialog.message))
     page.on("request", lambda request: page.asked.append(request.url))
     page.goto(address)
-    page.wait_for_selector("#bandwidths .main-svg")
+    open_appendix(page)
     yield page
     page.close()
 
@@ -138,7 +143,7 @@ def test_only_the_scripts_of_the_page_run(browser, address, tmp_path):
     said = []
     page.on("console", lambda message: said.append(message.text))
     page.goto((tmp_path / "injected.html").as_uri())
-    page.wait_for_selector("#bandwidths .main-svg")
+    open_appendix(page)
     assert page.evaluate("window.injected") is None
     assert len(said) == 2
     assert all("Content Security Policy" in text for text in said)
@@ -152,12 +157,24 @@ def test_a_page_without_rows(browser, fitted, survey, tmp_path):
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.goto((tmp_path / "no-rows.html").as_uri())
-    page.wait_for_selector("#bandwidths .main-svg")
+    open_appendix(page)
     slide_to(page, 5)
     assert float(page.inner_text("#mass-value")) == survey.masses[5]
     assert page.locator("#time .scatterlayer .js-line").count() == 1  # the running share
     assert page.locator("#time .points path, #sets-0 .points path").count() == 0
     assert said == []
+    page.close()
+
+
+def test_the_appendix_is_closed_at_first_and_its_figures_fit(browser, address):
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(address)
+    page.wait_for_selector("#time .main-svg")
+    assert not page.locator("#levels").is_visible()
+    page.click("#appendix > summary")
+    assert becomes(page, "document.querySelector('#levels .main-svg').clientWidth > 200", True)
+    fits = "[...document.querySelectorAll('.figure')].every(f => f.scrollWidth - f.clientWidth <= 1)"
+    assert becomes(page, fits, True)
     page.close()
 
 
@@ -209,7 +226,7 @@ def test_labels_of_axes_do_not_collide(browser, fitted, rows, tmp_path):
     for width in (390, 1280):
         page = browser.new_page(viewport={"width": width, "height": 844})
         page.goto((tmp_path / "dates.html").as_uri())
-        page.wait_for_selector("#bandwidths .main-svg")
+        open_appendix(page)
         figures = page.eval_on_selector_all(".figure", extents)
         assert figures
         for labels in figures:

@@ -9,8 +9,8 @@ from sklearn.preprocessing import FunctionTransformer
 from mvset import MinimumVolumeSet
 from mvset.app.report.numbers import interpolated_levels, report_numbers, slider_masses
 from mvset.app.report.write import report_scan
-from mvset.app.summaries.timeline import Times
 from mvset.estimators.fitted_model import FittedModel
+from mvset.inference.timeline import Times
 from mvset.paper.datasets import paper_mixture, two_moons
 
 RTOL = 1e-5  # grids are scored in single precision

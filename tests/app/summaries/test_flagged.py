@@ -7,8 +7,8 @@ from sklearn.preprocessing import StandardScaler
 from mvset import MinimumVolumeSet
 from mvset.app.summaries.flagged import FlaggedSample, normal_ranges
 from mvset.app.summaries.scan import TableScan
-from mvset.app.summaries.timeline import row_places
 from mvset.estimators.fitted_model import FittedModel
+from mvset.inference.timeline import row_places
 
 
 def surveyed(model, rows):

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from mvset.app.summaries.timeline import Times
 from mvset.app.tables.dates import DAY_FIRST, MONTH_FIRST, DateError, TimeOrder, dates_begin_with, parsed_dates
+from mvset.inference.timeline import Times
 
 HOUR = 3600e6
 

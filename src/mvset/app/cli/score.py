@@ -13,6 +13,7 @@ from mvset.app.cli.failures import DRIFTED, exit_on_error
 from mvset.app.cli.output import print_json, print_pairs, print_table, progress_bar
 from mvset.app.summaries.shown import shown_range, shown_values
 
+_MAX_EVENTS = 10  # in the summary
 _MAX_COLUMNS = 5  # shown that explain rows outside; --json has all
 
 if TYPE_CHECKING:
@@ -45,10 +46,10 @@ def score_command(
     more normal), `level` (the smallest mass whose set contains the row, rounded up to six digits; 1 is far out),
     `p_value`, for rows outside `top_feature` (the column that contributes most to the anomaly), and `note` (missing,
     imputed or unseen values). Tables larger than memory are read in batches. The summary shows the most unusual rows,
-    the columns that explain the rows outside, the share outside, the expected share, and the verdict of a drift test
-    with a false-alarm rate of about 1 %. If there is drift, the summary shows since when, by the column `--time` or
-    by the order of the rows. Use new rows, because training rows lie further inside and show nothing about drift.
-    `mvset watch` scores files as they arrive.
+    the columns that explain the rows outside, events (when rows were unusual, and in which columns), the share
+    outside, the expected share, and a verdict with a false-alarm rate of about 1 %. Times come from the column
+    `--time`; without it, rows are taken in their order. Use new rows, because training rows lie further inside and
+    show nothing about drift. `mvset watch` scores files as they arrive.
 
     For example:
 
@@ -100,8 +101,8 @@ def _json_results(result: "TableSummary", reader: "TableReader", out: Path | Non
         "rows": reader.n_rows,
         "rows_dropped": reader.n_dropped,
         "mass": result.mass,
+        **{name: value for name, value in result.findings.to_dict().items() if name != "drift"},
         **asdict(result.drift),
-        "onset": result.timeline.onset and asdict(result.timeline.onset),
         "columns": [{**asdict(column), "direction": column.direction} for column in result.columns],
         "out": out and str(out),
         "most_unusual": [{**asdict(row), "top_feature": row.top_feature} for row in result.unusual],
@@ -115,6 +116,7 @@ def _print_results(result: "TableSummary", reader: "TableReader", out: Path | No
         header, [[*row.kept.values(), row.row, row.level, row.top_feature, *row.top_values] for row in result.unusual]
     )
     _print_columns(result)
+    _print_events(result)
     drift = result.drift
     confidence = 1 - drift.false_alarm_rate
     typer.echo()
@@ -124,8 +126,7 @@ def _print_results(result: "TableSummary", reader: "TableReader", out: Path | No
             "outside": _with_interval(drift.share_outside, drift.share_interval, confidence),
             "expected": _with_interval(drift.expected_share, drift.expected_interval, confidence),
             **({"results": out} if out else {}),
-            **({"changed": f"since {result.timeline.onset}"} if result.timeline.onset else {}),
-            "verdict": drift,
+            "verdict": result.findings.headline,
         }
     )
 
@@ -144,6 +145,20 @@ def _print_columns(result: "TableSummary") -> None:
         for each in explaining
     ]
     print_table(["top_feature", "rows", "direction", "median", "normal range"], rows)
+
+
+def _print_events(result: "TableSummary") -> None:
+    """Print when rows were unusual, and in which columns."""
+    events = result.findings.events
+    if not events:
+        return
+    typer.echo()
+    typer.echo("Events that chance does not explain")
+    rows = [
+        [each.start.index, each.end.index, f"{each.n_outside} of {each.n_rows}", ", ".join(map(str, each.columns))]
+        for each in sorted(events, key=lambda event: event.by_chance)[:_MAX_EVENTS]
+    ]
+    print_table(["start", "end", "outside", "columns"], rows)
 
 
 def _with_interval(share: float, interval: tuple[float, float], confidence: float) -> str:

@@ -1,10 +1,12 @@
 """``mvset watch``: scores files as they arrive in a folder."""
 
 import hashlib
+import json
 from contextlib import closing
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from time import time as now
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -46,6 +48,10 @@ def watch_command(
             "MVSET_SHARE_OUTSIDE, …) and as JSON on its standard input.",
         ),
     ] = None,
+    metrics: Annotated[
+        Path | None,
+        options.text("FILE", "Write metrics to this file, e.g. for node_exporter's textfile collector."),
+    ] = None,
     mass: options.OtherMass = None,
     time: options.Time = None,
     keep: options.Keep = None,
@@ -77,6 +83,7 @@ def watch_command(
     on_interrupt = f"{out_dir / STATE} lists the tables that were scored; the same command continues from there."
     with exit_on_error(ValueError, on_interrupt=on_interrupt) as interrupts:
         from mvset.app.watch.alarms import AlarmCommand
+        from mvset.app.watch.metrics import write_metrics
         from mvset.app.watch.state import WatchState
         from mvset.app.watch.watcher import Arrivals, Watcher
 
@@ -98,6 +105,8 @@ def watch_command(
                 else:
                     n_alarms += event.alarm
                     _print_scored(event, as_json=as_json)
+                    if metrics is not None:
+                        write_metrics(metrics, state.totals, event, now())
     if fail_on_drift and n_alarms:
         raise typer.Exit(DRIFTED)
 
@@ -116,10 +125,10 @@ def _note_comparison(state: "WatchState", *, reserved: bool) -> None:
 def _print_scored(file: "ScoredFile", *, as_json: bool) -> None:
     """Print the verdict on a file, and on stderr when the rows begin to drift and when they are normal again."""
     if as_json:
-        print_json(asdict(file), indent=None)
+        print_json({**asdict(file), "events": json.loads(file.events)}, indent=None)
     else:
         typer.echo(f"{file.name}: {file.verdict}")
     if file.alarm:
-        typer.echo(f"Alarm: the rows drift, as seen in {file.name}. No other alarm until they are normal.", err=True)
+        typer.echo(f"Alarm: {file.name}: {file.verdict} No other alarm until the rows are normal.", err=True)
     if file.back_to_normal:
         typer.echo(f"The rows are back to normal, as seen in {file.name}.", err=True)

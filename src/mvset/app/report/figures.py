@@ -18,6 +18,7 @@ _SHADES = [[0.0, palette.OURS], [0.35, palette.OURS_LIGHT], [0.7, "#bdd7e7"], [0
 _BAND = "rgba(107, 174, 214, 0.35)"
 _EXPECTED = "rgba(154, 154, 154, 0.25)"
 _ONSET = "rgba(217, 72, 1, 0.16)"
+_EVENT = "rgba(217, 72, 1, 0.10)"
 _LOWER, _UPPER = (0.0, 0.27), (0.36, 1.0)  # parts of the height of the chart over time
 
 
@@ -151,6 +152,7 @@ def time_figure(numbers: ReportNumbers) -> go.Figure:
     low, high = over_time.band
     figure.add_hrect(y0=low, y1=high, yref="y2", fillcolor=_EXPECTED, line_width=0, layer="below")
     _mark_onset(figure, numbers)
+    _mark_events(figure, numbers)
     if numbers.shows_rows:
         outside_above = float(scale(np.array(numbers.survey.mass)))
         figure.add_hline(y=outside_above, line={"color": palette.INK, "width": 1, "dash": "dot"})
@@ -194,11 +196,47 @@ def _mark_onset(figure: go.Figure, numbers: ReportNumbers) -> None:
     if not len(over_time.onset_times):
         return
     first, low, high, *until = over_time.shown(over_time.onset_times)
-    whole = {"yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
+    whole: dict[str, Any] = {"yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
     figure.add_shape(type="rect", x0=low, x1=high, fillcolor=_ONSET, line={"width": 0}, **whole)
     for moment, dash in zip([first, *until], ["solid", "dash"], strict=False):
         line = {"color": palette.HIGHLIGHT, "width": 2, "dash": dash}
         figure.add_shape(type="line", x0=moment, x1=moment, line=line, **whole)
+
+
+def _mark_events(figure: go.Figure, numbers: ReportNumbers) -> None:
+    """Shade the time of each event."""
+    over_time = numbers.over_time
+    for start, end in over_time.event_times:
+        low, high = over_time.shown(np.array([start, end]))
+        style = {"fillcolor": _EVENT, "line": {"color": palette.HIGHLIGHT, "width": 1}, "layer": "below"}
+        figure.add_shape(type="rect", x0=low, x1=high, yref="paper", y0=0, y1=1, **style)
+
+
+def trend_figure(numbers: ReportNumbers) -> go.Figure:
+    """The columns that explain what happened, over time, with the range of normal values."""
+    over_time, n = numbers.over_time, len(numbers.over_time.trends)
+    figure = _empty_figure({"number": "time"}.get(over_time.kind, over_time.kind.removeprefix("date").strip()), "")
+    for k, trend in enumerate(over_time.trends):
+        axis = "y" if k == 0 else f"y{k + 1}"
+        styles = ((trend.inside, palette.FAINT, 4, 0.45), (trend.outside, palette.HIGHLIGHT, 6, 0.85))
+        for rows, colour, size, opacity in styles:
+            figure.add_scatter(
+                **_points(over_time.shown(rows[:, 0]), rows[:, 1], size=size, colour=colour, opacity=opacity),
+                yaxis=axis,
+                hovertemplate=f"%{{x}}: {plain(trend.name)} %{{y:.5g}}<extra></extra>",
+            )
+        low, high = trend.normal_range
+        band = {"fillcolor": _BAND, "line": {"width": 0}, "layer": "below"}
+        figure.add_shape(type="rect", xref="paper", x0=0, x1=1, yref=axis, y0=low, y1=high, **band)
+        top = 1.0 - k / n
+        domain = (max(0.0, top - 1.0 / n + 0.06), top)
+        title = {"title": {"text": plain(trend.name)}, "domain": domain, "anchor": "x", "nticks": 5}
+        figure.update_layout({f"yaxis{'' if k == 0 else k + 1}": title})
+    _mark_events(figure, numbers)
+    figure.update_layout(height=60 + 190 * n, xaxis={"anchor": f"y{n}" if n > 1 else "y", "nticks": 7, "tickangle": 0})
+    if over_time.axis is not None:
+        figure.update_xaxes(range=over_time.shown(np.array(over_time.axis)))
+    return figure
 
 
 def _empty_figure(x: str, y: str, height: int = 340) -> go.Figure:

@@ -97,9 +97,17 @@ def without_rows(numbers: ReportNumbers) -> ReportNumbers:
     ]
     return replace(
         numbers,
-        survey=replace(survey, unusual=[], sample=Sample.of(np.empty((0, 4))), columns=columns),
+        survey=replace(
+            survey,
+            unusual=[],
+            sample=Sample.of(np.empty((0, 5))),
+            columns=columns,
+            findings=survey.findings.without_values(),
+        ),
         projections=[replace(projection, rows=projection.rows[:0]) for projection in numbers.projections],
-        over_time=replace(over_time, inside=over_time.inside[:0], outside=over_time.outside[:0], top=over_time.top[:0]),
+        over_time=replace(
+            over_time, inside=over_time.inside[:0], outside=over_time.outside[:0], top=over_time.top[:0], trends=[]
+        ),
         shows_rows=False,
     )
 

@@ -7,8 +7,8 @@ import numpy as np
 from scipy.stats import betabinom
 
 from mvset.app.summaries.scan import TableSummary
-from mvset.app.summaries.timeline import FILE_STEP, Kind, TimelineSummary, as_dates
 from mvset.estimators.fitted_model import FittedModel
+from mvset.inference.timeline import FILE_STEP, Kind, TimelineSummary, as_dates
 from mvset.plotting import palette
 from mvset.values import Array, Indices
 
@@ -18,6 +18,17 @@ _FAR = 4.0  # times the range of all others
 _N_WINDOWS = 30  # in which the table is divided, if windows hold enough rows
 _MIN_EXPECTED = 2.0  # rows outside, expected in a window
 _N_SHARES = 300  # points of the running share
+_N_TRENDS = 3  # columns drawn over time
+
+
+@dataclass(frozen=True)
+class ColumnTrend:
+    """A column over time: times and values of rows inside and outside, and the range of normal values."""
+
+    name: str
+    inside: Array
+    outside: Array
+    normal_range: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -35,6 +46,8 @@ class OverTime:
     shares: Array
     band: tuple[float, float]  # of the running share, for rows like the training rows
     onset_times: Array  # first, low, high, and until if it ended; empty without drift
+    event_times: Array  # first and last of each event, of shape (n, 2)
+    trends: list[ColumnTrend]  # of the columns that explain what happened
 
     @classmethod
     def of(cls, model: FittedModel, survey: TableSummary, confidence: float) -> Self:
@@ -57,6 +70,8 @@ class OverTime:
             shares=shares,
             band=_expected_band(model, survey, window, confidence),
             onset_times=_positions(timeline, np.array(timeline.onset_times)),
+            event_times=_positions(timeline, survey.findings.event_times.ravel()).reshape(-1, 2),
+            trends=_trends(model, survey, inside[:, 0], outside[:, 0]),
         )
 
     def coloured_columns(self, names: list[str]) -> list[tuple[str, str, Array, list[str]]]:
@@ -105,6 +120,27 @@ def _positions(timeline: TimelineSummary, times: Array) -> Array:
     block = np.searchsorted(timeline.first_time, times, side="right") - 1
     before = np.append(0.0, np.cumsum(timeline.n_rows)[:-1])
     return np.asarray(before[block] + times - timeline.first_time[block])
+
+
+def _trends(model: FittedModel, survey: TableSummary, inside: Array, outside: Array) -> list[ColumnTrend]:
+    """The columns of the events, then those that changed, then those that explain most rows outside."""
+    findings = survey.findings
+    names = [column.name for event in findings.events for column in event.columns[:1]]
+    names += [column.name for column in findings.drift.changed_columns]
+    names += [column.name for column in survey.columns if column.share > 0]
+    ranges = {column.name: column.normal_range for column in survey.columns}
+    chosen = [name for name in dict.fromkeys(names) if ranges.get(name) is not None][:_N_TRENDS]
+    sample, flagged = survey.sample, survey.flagged.sample
+    within = sample.levels <= survey.mass
+    trends = []
+    for name in chosen:
+        j = model.feature_names.index(name)
+        rows = [
+            np.column_stack([times, values])
+            for times, values in ((inside[within], sample.rows[within, j]), (outside, flagged.rows[:, j]))
+        ]
+        trends.append(ColumnTrend(name, rows[0], rows[1][:_MAX_POINTS], ranges[name] or (0.0, 0.0)))
+    return trends
 
 
 def _axis(timeline: TimelineSummary) -> tuple[float, float] | None:

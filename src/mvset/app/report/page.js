@@ -42,8 +42,15 @@
   draw(Plotly.newPlot);
   const redraw = () => { draw(Plotly.react); moveTo(Number(document.getElementById("mass").value)); };
   dark.addEventListener("change", redraw);
-  narrow.addEventListener("change", () => Plotly.relayout("time", { "xaxis.nticks": timeLabels() }));
-  window.addEventListener("beforeprint", () => { printing = true; redraw(); });
+  narrow.addEventListener("change", () => {
+    for (const id of ["trends", "time"].filter((id) => id in figures)) Plotly.relayout(id, { "xaxis.nticks": timeLabels() });
+  });
+  const appendix = document.getElementById("appendix");
+  // What is drawn while it is closed has no width.
+  appendix.addEventListener("toggle", () => {
+    for (const figure of appendix.querySelectorAll(".figure")) if (appendix.open) Plotly.Plots.resize(figure);
+  });
+  window.addEventListener("beforeprint", () => { printing = true; appendix.open = true; redraw(); });
   window.addEventListener("afterprint", () => { printing = false; redraw(); });
 
   const setText = (id, text) => { document.getElementById(id).textContent = text; };

@@ -12,7 +12,14 @@ import numpy as np
 import plotly.offline
 import sklearn
 
-from mvset.app.report.figures import bandwidth_figure, level_figure, level_set_figure, mass_volume_figure, time_figure
+from mvset.app.report.figures import (
+    bandwidth_figure,
+    level_figure,
+    level_set_figure,
+    mass_volume_figure,
+    time_figure,
+    trend_figure,
+)
 from mvset.app.report.numbers import ReportNumbers, report_numbers, without_rows
 from mvset.app.summaries.flagged import ColumnAlarms
 from mvset.app.summaries.models import text_summary
@@ -22,6 +29,12 @@ from mvset.estimators.fitted_model import FittedModel
 from mvset.plotting import palette
 from mvset.version import __version__
 
+_MAX_EVENTS = 10  # on the first screen
+_VERDICTS = {
+    "unusual": "Unusual: chance does not explain these rows",
+    "nothing unusual found": "Nothing unusual found",
+    "cannot tell": "Cannot tell whether these rows are unusual",
+}
 _MAX_EXPLANATIONS = 3  # features named per row
 _MIN_SHARE = 0.05  # of the squared distance, for features after the first
 
@@ -34,6 +47,7 @@ def render_page(
     if not rows:
         numbers = without_rows(numbers)
     figures = {
+        **({"trends": trend_figure(numbers)} if numbers.over_time.trends else {}),
         "time": time_figure(numbers),
         **{f"sets-{k}": level_set_figure(numbers, projection) for k, projection in enumerate(numbers.projections)},
         "levels": level_figure(numbers),
@@ -53,6 +67,10 @@ def render_page(
         title=title,
         numbers=numbers,
         survey=numbers.survey,
+        verdicts=_VERDICTS,
+        shown_events=sorted(numbers.survey.findings.events, key=lambda event: event.by_chance)[:_MAX_EVENTS],
+        first_look=_first_look(numbers.survey),
+        p_values=numbers.survey.drift.p_values_in_words,
         n_dropped=n_dropped,
         settings=_settings(model),
         figures={name: json.loads(figure.to_json()) for name, figure in figures.items()},
@@ -60,6 +78,21 @@ def render_page(
         css=_text("page.css"),
         javascript=javascript,
         script_hashes=[_script_hash(script) for script in javascript],
+    )
+
+
+def _first_look(survey: TableSummary) -> str:
+    """Where to begin: the strongest event and its first column, or the column that changed most surely."""
+    events, changed = survey.findings.events, survey.drift.changed_columns
+    if events:
+        event = min(events, key=lambda event: event.by_chance)
+        column = f", and column {event.columns[0].name} there" if event.columns else ""
+        return f"{event.peak}{'' if event.peak.time is None else f' ({event.peak.place})'}{column}."
+    if changed:
+        return f"column {changed[0].name}."
+    explaining = [column.name for column in survey.columns if column.share > 0]
+    return (
+        f"column {explaining[0]}, which explains most rows outside." if explaining else "the most unusual rows below."
     )
 
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from mvset.app.report.numbers import slider_masses
 from mvset.app.summaries.scan import TableScan
-from mvset.app.summaries.timeline import Times
 from mvset.estimators.explained import ExplainedSetEstimator
 from mvset.estimators.fitted_model import FittedModel
 from mvset.files.atomic import atomic_write
+from mvset.inference.timeline import Times
 from mvset.rows.validation import checked_share
 
 _N_SAMPLED = 1500  # rows drawn in the figures

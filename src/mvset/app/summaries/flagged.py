@@ -6,7 +6,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mvset.estimators.events import ExplainedRows
 from mvset.estimators.fitted_model import FittedModel
+from mvset.inference.timeline import FILE_STEP
 from mvset.rows.sample import RowSample
 from mvset.values import Array, Indices
 
@@ -20,15 +22,22 @@ class Sample:
     """Random rows of a table."""
 
     rows: Array
-    numbers: NDArray[np.int64]  # row numbers in the table
+    files: NDArray[np.int64]  # of the rows, counted from 0
+    numbers: NDArray[np.int64]  # row numbers in the file
     scores: Array
     levels: Array
     times: Array  # or places in the table
 
+    @property
+    def places(self) -> NDArray[np.int64]:
+        """Places of the rows, ascending in the order of files and of the rows of each file."""
+        return self.files * FILE_STEP + self.numbers
+
     @classmethod
     def of(cls, table: Array) -> Self:
         """Rows with all else that is known of them in their last columns."""
-        return cls(table[:, :-4], table[:, -4].astype(np.int64), *table[:, -3:].T)
+        files, numbers = table[:, -5:-3].astype(np.int64).T
+        return cls(table[:, :-5], files, numbers, *table[:, -3:].T)
 
 
 class FlaggedSample(RowSample):
@@ -117,6 +126,7 @@ class FlaggedRows:
     sample: Sample
     top: Indices  # index of the column that contributes most
     second: Indices  # index of the next; the same if there is one column
+    contributions: Array
 
 
 def explained(
@@ -151,8 +161,29 @@ def explained(
                 normal_range=in_table.get(name),
             )
         )
-    flagged = FlaggedRows(sample.n_rows, found, top, second=by_size[:, min(1, len(names) - 1)])
+    flagged = FlaggedRows(sample.n_rows, found, top, by_size[:, min(1, len(names) - 1)], contributions)
     return flagged, sorted(columns, key=lambda column: -column.share)
+
+
+def outside_rows(model: FittedModel, flagged: FlaggedRows) -> ExplainedRows:
+    """The rows sampled, as events are explained by them."""
+    sample, of_table = flagged.sample, model.prepared_names == model.feature_names
+
+    def normal(chosen: Indices) -> Array | None:
+        rows = sample.rows[chosen]
+        near = model.estimator._normal_near(np.asarray(model.prepared(rows), dtype=np.float64))
+        return model.restored(near, rows) if of_table else None
+
+    return ExplainedRows(
+        times=sample.times,
+        places=sample.places,
+        scores=sample.scores,
+        contributions=lambda chosen: flagged.contributions[chosen],
+        values=lambda chosen: sample.rows[chosen] if of_table else np.empty((len(chosen), 0)),
+        normal=normal,
+        names=model.prepared_names,
+        categories=model.category_values,
+    )
 
 
 def _typical(values: Array, categories: list[str] | None) -> Any:

@@ -7,11 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mvset.app.summaries.flagged import ColumnAlarms, FlaggedRows, FlaggedSample, Sample, explained, normal_ranges
-from mvset.app.summaries.timeline import Timeline, TimelineSummary, Times, row_places
+from mvset.app.summaries.flagged import (
+    ColumnAlarms,
+    FlaggedRows,
+    FlaggedSample,
+    Sample,
+    explained,
+    normal_ranges,
+    outside_rows,
+)
+from mvset.estimators.events import Beyond, Findings, findings
 from mvset.estimators.fitted_model import Answers, FittedModel
 from mvset.inference.drift import DriftCounts
 from mvset.inference.results import DriftResult
+from mvset.inference.timeline import Timeline, TimelineSummary, Times, row_places
 from mvset.rows.sample import RowSample
 from mvset.values import Array, Indices
 
@@ -25,6 +34,7 @@ _DIGITS = 6  # after the decimal point, at least
 class ScoredRows(Answers):
     """Answers about rows. Explanations are computed on demand, since they cost twice as much as scores."""
 
+    evidence: Array  # that each row is unusual
     estimator: Any
     prepared: Array  # the rows after the preprocessing steps of the model
 
@@ -70,7 +80,7 @@ class TableSummary:
     """Summary of a table: drift and its onset, counts by mass and by level, rows outside, columns, a sample."""
 
     mass: float  # of the set that decides which rows are inside
-    drift: DriftResult
+    findings: Findings
     masses: Array
     n_outside: Indices  # number of rows outside, for each of the masses
     level_counts: Indices  # number of rows with levels between LEVEL_EDGES
@@ -80,6 +90,11 @@ class TableSummary:
     flagged: FlaggedRows  # all rows outside, or a sample of them
     columns: list[ColumnAlarms]  # by the share of the rows outside that they explain
     ranges: Array  # the lowest and the highest value of each column within the set; see normal_ranges
+
+    @property
+    def drift(self) -> DriftResult:
+        """The verdict on the table as a whole."""
+        return self.findings.drift
 
 
 @dataclass(frozen=True)
@@ -92,6 +107,7 @@ class ScanPart:
     unusual: list[UnusualRow]
     timeline: Timeline
     flagged: FlaggedSample
+    beyond: Beyond
 
 
 class TableScan:
@@ -119,9 +135,10 @@ class TableScan:
         self._n_unusual = n_unusual
         self._unusual: list[UnusualRow] = []
         self._sample = RowSample(n_sampled)
-        self._sample.add(np.empty((0, len(model.feature_names) + 4)))
+        self._sample.add(np.empty((0, len(model.feature_names) + 5)))
         self._timeline = Timeline(mass)
-        self._flagged = FlaggedSample(len(model.feature_names) + 4)
+        self._flagged = FlaggedSample(len(model.feature_names) + 5)
+        self._beyond = Beyond.of(model.sets.calibration)
 
     @property
     def n_rows(self) -> int:
@@ -137,7 +154,8 @@ class TableScan:
         if scores is None:
             scores = self.model.estimator.score_samples(prepared)
         answers = self.model.answers(scores, strata, self.mass)
-        return ScoredRows(**vars(answers), estimator=self.model.estimator, prepared=prepared)
+        evidence = self.model.sets.evidence(scores, strata)
+        return ScoredRows(**vars(answers), evidence=evidence, estimator=self.model.estimator, prepared=prepared)
 
     def add(
         self,
@@ -161,20 +179,21 @@ class TableScan:
         n_sets = np.searchsorted(self._masses, scored.level, side="left")  # number of sets that do not hold the row
         self._outside_counts += np.bincount(n_sets, minlength=len(self._outside_counts))
         self._level_counts += np.histogram(scored.level, LEVEL_EDGES)[0]
-        places = row_places(numbers, self._tables.index(table) if table in self._tables else 0)
+        file = self._tables.index(table) if table in self._tables else 0
+        places = row_places(numbers, file)
         when = places.astype(np.float64) if times is None else times.values
-        known = np.column_stack([rows, numbers, scored.score, scored.level, when])
+        known = np.column_stack([rows, np.full(len(rows), file), numbers, scored.score, scored.level, when])
         self._sample.add(known)
-        self._timeline.add(scored.level, places, times)
+        self._timeline.add(scored.level, scored.evidence, places, times)
+        self._beyond.add(scored.score, places, times)
         self._flagged.add_outside(known[~scored.inside], places[~scored.inside])
         self._keep_unusual(rows, scored, numbers, kept, unseen or {})
 
     @property
     def part(self) -> ScanPart:
         """All that was counted, without the sample."""
-        return ScanPart(
-            self._drift.counts, self._outside_counts, self._level_counts, self._unusual, self._timeline, self._flagged
-        )
+        drift, timeline, beyond = self._drift.counts, self._timeline, self._beyond
+        return ScanPart(drift, self._outside_counts, self._level_counts, self._unusual, timeline, self._flagged, beyond)
 
     def merge(self, part: ScanPart) -> None:
         """Add what another survey counted in the rows that follow."""
@@ -184,6 +203,7 @@ class TableScan:
         self._keep_most_unusual(part.unusual)
         self._timeline.merge(part.timeline)
         self._flagged.merge(part.flagged)
+        self._beyond.merge(part.beyond)
 
     def result(self) -> TableSummary:
         """The summary of all rows added so far."""
@@ -194,15 +214,18 @@ class TableScan:
         known = [[v if isinstance(v, float) else np.nan for v in row.values.values()] for row in self._unusual]
         some_rows = np.array(known).reshape(-1, len(self.model.feature_names))
         flagged, columns = explained(self.model, self._flagged, ranges, some_rows)
+        timeline = self._timeline.summary(self._tables, drift, calibration_rows)
+        outside = outside_rows(self.model, flagged)
+        similar = self.model.sets.calibration.rows_per_independent_row
         return TableSummary(
             mass=self.mass,
-            drift=drift,
+            findings=findings(self._timeline, drift, timeline.onset, self._beyond, outside, similar, self._tables),
             masses=self._masses,
             n_outside=n_outside,
             level_counts=self._level_counts,
             unusual=self._unusual,
             sample=Sample.of(self._sample.rows()),
-            timeline=self._timeline.summary(self._tables, drift, calibration_rows),
+            timeline=timeline,
             flagged=flagged,
             columns=columns,
             ranges=ranges,

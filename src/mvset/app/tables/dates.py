@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mvset.app.summaries.timeline import Times, shown_time
+from mvset.inference.timeline import Times, shown_time
 from mvset.wording import counted
 
 _HOUR = 3600e6  # microseconds

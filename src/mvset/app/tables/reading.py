@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mvset.app.summaries.timeline import Kind, Times
 from mvset.app.tables.columns import check_numeric, is_numeric
 from mvset.app.tables.conditions import Condition, ConditionError
 from mvset.app.tables.dates import DateError, TimeOrder, dates_begin_with, parsed_dates
 from mvset.app.tables.errors import TableError, exclude_option, quoted
 from mvset.app.tables.formats import TableFile
 from mvset.app.tables.opening import unchanged
+from mvset.inference.timeline import Kind, Times
 from mvset.rows.categories import UNSEEN
 from mvset.rows.columns import CodedRows, TableColumns
 from mvset.rows.labels import label_text, label_texts

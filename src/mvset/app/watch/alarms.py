@@ -30,16 +30,19 @@ class _Scores:
 
 
 class DriftAlarm:
-    """Gives an alarm when the monitor does, and no other until the rows are back to normal.
+    """Gives an alarm when the monitor does, or when one file alone leaves no doubt, and no other until all is normal.
+
+    Each of the two has half of the false-alarm rate. The k-th file since the rows were normal has a share 1 / (k (k+1))
+    of the half for files, and these shares sum up to one. Small files have little to show by themselves.
 
     Rows are back to normal when the last files, at least three of them with at least 200 rows in all, show no sign of
-    drift, neither each on its own nor all together. A new monitor then begins.
+    drift together, and none of them leaves no doubt by itself. A new monitor then begins.
     """
 
     def __init__(self, sets: FittedSets, mass: float, *, grouped: bool = False) -> None:
         self._sets, self._mass, self._grouped = sets, mass, grouped
         self.drifting = False
-        self._n_alarms = 0
+        self._n_alarms = self._n_files = 0
         self._monitor = self._new_monitor()
         self._forget_calm()
 
@@ -51,9 +54,10 @@ class DriftAlarm:
     def add(self, scores: Array, counts: DriftCounts, report: DriftResult) -> None:
         """Add a file: its scores, what its drift counter has counted, and the verdict on this file alone."""
         if not self.drifting:
-            self.drifting = self._monitor.update(scores)
+            self._n_files += 1
+            self.drifting = bool(self._monitor.update(scores)) or _leaves_no_doubt(report, self._n_files)
             self._n_alarms += self.drifting
-        elif report.drifted:
+        elif _leaves_no_doubt(report, self._calm_files + 1):
             self._forget_calm()
         else:
             self._add_calm(counts)
@@ -64,7 +68,7 @@ class DriftAlarm:
         if self._calm_files < CALM_FILES or self._calm.counts[0].sum() < CALM_ROWS:
             return
         if not self._calm.report().drifted:
-            self.drifting, self._monitor = False, self._new_monitor()
+            self.drifting, self._n_files, self._monitor = False, 0, self._new_monitor()
         self._forget_calm()
 
     def _forget_calm(self) -> None:
@@ -73,24 +77,30 @@ class DriftAlarm:
 
     def _new_monitor(self) -> DriftMonitor:
         seed = self._n_alarms  # the same after a restart
-        return DriftMonitor(_Scores(), self._sets, false_alarm_rate=FALSE_ALARM_RATE, random_state=seed)
+        return DriftMonitor(_Scores(), self._sets, false_alarm_rate=0.5 * FALSE_ALARM_RATE, random_state=seed)
 
     def to_json(self) -> str:
         """Return all that files have changed, to be stored."""
-        counts, outside, columns = self._calm.counts
-        watch = np.array([self.drifting, self._n_alarms, self._calm_files, outside], dtype=np.int64)
-        arrays = {"watch": watch, "calm_counts": counts, "calm_columns": columns, **self._monitor.to_arrays()}
+        counts, outside, (columns, sums) = self._calm.counts
+        watch = np.array([self.drifting, self._n_alarms, self._n_files, self._calm_files, outside], dtype=np.int64)
+        calm = {"calm_counts": counts, "calm_columns": columns, "calm_sums": sums}
+        arrays = {"watch": watch, **calm, **self._monitor.to_arrays()}
         return json.dumps({name: (each.dtype.str, each.shape, each.ravel().tolist()) for name, each in arrays.items()})
 
     def restore(self, content: str) -> None:
         """Go on from what was stored."""
         found = json.loads(content).items()
         stored = {name: np.array(values, dtype).reshape(shape) for name, (dtype, shape, values) in found}
-        drifting, self._n_alarms, self._calm_files, outside = stored["watch"].tolist()
+        drifting, self._n_alarms, self._n_files, self._calm_files, outside = stored["watch"].tolist()
         self.drifting = bool(drifting)
-        self._calm.add_counts((stored["calm_counts"], outside, stored["calm_columns"]))
+        self._calm.add_counts((stored["calm_counts"], outside, (stored["calm_columns"], stored["calm_sums"])))
         self._monitor = self._new_monitor()
         self._monitor.restore_arrays(stored)
+
+
+def _leaves_no_doubt(report: DriftResult, k: int) -> bool:
+    """Whether the k-th file alone shows drift, at half of the false-alarm rate for all files together."""
+    return report.p_value <= 0.5 * FALSE_ALARM_RATE / (k * (k + 1.0))
 
 
 class AlarmCommand:
@@ -106,7 +116,10 @@ class AlarmCommand:
 
     def run(self, facts: Mapping[str, Any]) -> str:
         """Run it to its end; return what went wrong, or nothing."""
-        facts_by_name = {f"MVSET_{name.upper()}": str(value) for name, value in facts.items()}
+        facts_by_name = {
+            f"MVSET_{name.upper()}": value if isinstance(value, str) else json.dumps(value)
+            for name, value in facts.items()
+        }
         try:
             done = subprocess.run(
                 self._words,

@@ -9,7 +9,7 @@ from typing import Any
 
 from mvset.app.tables.opening import Version
 
-_FORMAT = 2
+_FORMAT = 3
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,24 @@ class ScoredFile:
     share_outside: float
     expected_share: float
     drifted: bool  # by this file alone
+    status: str
     verdict: str
+    events: str  # as JSON
     evidence: float  # logarithm of the martingale of the drift monitor
     alarm: bool
     drifting: bool  # from an alarm until the rows are back to normal
     back_to_normal: bool
     results: str
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Of all files scored."""
+
+    files: int
+    rows: int
+    n_outside: int
+    alarms: int
 
 
 _COLUMNS = [each.name for each in fields(ScoredFile)]
@@ -89,6 +101,12 @@ class WatchState:
     def drift(self) -> str | None:
         """The stored state of the drift alarm; None at first."""
         return self._get("drift")  # type: ignore[no-any-return]
+
+    @property
+    def totals(self) -> Totals:
+        """What was found in all files."""
+        counts = "COUNT(*), COALESCE(SUM(rows), 0), COALESCE(SUM(n_outside), 0), COALESCE(SUM(alarm), 0)"
+        return Totals(*self._database.execute(f"SELECT {counts} FROM files WHERE number IS NOT NULL").fetchone())
 
     def add_scored(self, file: ScoredFile, version: Version, drift: str) -> None:
         """Store a file that was scored and all that follows from it: all or nothing."""

@@ -1,10 +1,11 @@
 """Score the files of a folder as they arrive, each exactly once."""
 
 import glob
+import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,8 @@ from mvset.estimators.fitted_model import FittedModel
 from mvset.wording import message_of
 
 _PAUSE = (0.05, 1.0)  # seconds between two looks at the folder, at least and at most
-_FACTS = ("rows", "n_outside", "share_outside", "expected_share", "verdict", "results")  # for the command of an alarm
+# For the command of an alarm.
+_FACTS = ("rows", "n_outside", "share_outside", "expected_share", "status", "verdict", "results")
 
 
 @dataclass
@@ -138,7 +140,8 @@ class Watcher:
 
     def _stored(self, name: str, version: Version, survey: TableScan, reader: TableReader, results: Path) -> ScoredFile:
         """Store a file that was scored, and what follows from it."""
-        report, was_drifting = survey.result().drift, self._drift.drifting
+        found, was_drifting = survey.result().findings, self._drift.drifting
+        report = found.drift
         self._drift.add(np.concatenate(survey.scores or []), survey.part.drift, report)
         drifting = self._drift.drifting
         scored = ScoredFile(
@@ -146,7 +149,9 @@ class Watcher:
             rows=reader.n_rows,
             rows_dropped=reader.n_dropped,
             **{name: getattr(report, name) for name in ("n_outside", "share_outside", "expected_share", "drifted")},
-            verdict=str(report),
+            status=found.status,
+            verdict=str(found),
+            events=json.dumps([asdict(event) for event in found.events]),
             evidence=self._drift.evidence,
             alarm=drifting and not was_drifting,
             drifting=drifting,
@@ -190,6 +195,7 @@ class Watcher:
             path = self.arrivals.folder / scored.name
             facts = {"alarm": number, "file": str(path)}
             facts |= {name.removeprefix("n_"): getattr(scored, name) for name in _FACTS}
+            facts["events"] = json.loads(scored.events)
             wrong = "" if self.command is None else self.command.run(facts)
             self.state.set_command(scored, wrong or ("none" if self.command is None else "done"))
             if wrong:

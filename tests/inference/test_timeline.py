@@ -3,9 +3,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from mvset.app.summaries.timeline import Timeline, Times, level_bins, row_places, shown_time
+from mvset.inference.timeline import FILE_STEP, Timeline, Times, level_bins, row_places, shown_time
 
 N = 5000
+EVIDENCE = np.random.default_rng(1).normal(size=20_000) - 0.6
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +21,8 @@ def counted(levels, *, parts=1, places=None, times=None, kind="date", max_blocks
     timeline = Timeline(0.95, max_blocks)
     places = row_places(np.arange(len(levels))) if places is None else places
     for rows in np.array_split(np.arange(len(levels)), parts):
-        timeline.add(levels[rows], places[rows], None if times is None else Times(times[rows], kind))
+        when = None if times is None else Times(times[rows], kind)
+        timeline.add(levels[rows], EVIDENCE[places[rows] % FILE_STEP], places[rows], when)
     return timeline
 
 
@@ -67,8 +69,8 @@ def test_neither_batches_nor_workers_nor_the_order_of_rows_make_a_difference(lev
         whole, counted(levels[shuffled], parts=7, places=row_places(shuffled.astype(np.int64)), times=times[shuffled])
     )
     one, other = Timeline(0.95, 500), Timeline(0.95, 500)
-    one.add(levels[:4000], row_places(np.arange(4000)), Times(times[:4000], "date"))
-    other.add(levels[4000:], row_places(np.arange(4000, N)), Times(times[4000:], "date"))
+    one.add(levels[:4000], EVIDENCE[:4000], row_places(np.arange(4000)), Times(times[:4000], "date"))
+    other.add(levels[4000:], EVIDENCE[4000:N], row_places(np.arange(4000, N)), Times(times[4000:], "date"))
     merged = Timeline(0.95, 500)
     merged.merge(other)
     merged.merge(one)
@@ -131,7 +133,7 @@ def test_the_whole_table_is_unlike(levels):
 def test_dates_and_numbers_do_not_mix(levels):
     timeline = counted(levels[:10], times=np.arange(10.0))
     with pytest.raises(ValueError, match="--time: some rows have a date for their time, others a number"):
-        timeline.add(levels[:10], row_places(np.arange(10)), Times(np.arange(10.0), "number"))
+        timeline.add(levels[:10], EVIDENCE[:10], row_places(np.arange(10)), Times(np.arange(10.0), "number"))
 
 
 @pytest.mark.parametrize(

@@ -2,20 +2,31 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mvset.inference.events import find_episodes
 from mvset.inference.onset import find_onset
 from mvset.inference.results import DriftResult
 from mvset.values import Array, Indices
+from mvset.wording import counted
 
 Kind = str  # "row", "number", "date", or "date" and the zone in which it is shown, such as "date +01:00"
 
-MAX_BLOCKS = 4096
-_BLOCK = [("first_time", np.float64), ("last_time", np.float64), ("first_place", np.int64), ("last_place", np.int64)]
+MAX_BLOCKS = 2**16
+_ONSET_BLOCKS = 4096
+_EVIDENCE = 2.0**20  # units of evidence in one: sums of whole numbers do not depend on their order
+_BLOCK = [
+    ("first_time", np.float64),
+    ("last_time", np.float64),
+    ("first_place", np.int64),
+    ("last_place", np.int64),
+    ("evidence", np.int64),
+]
 FILE_STEP = 2**40  # between the places of the first rows of two files; what is left is the number in the file
 
 
@@ -25,6 +36,28 @@ class Times:
 
     values: Array
     kind: Kind
+
+    @classmethod
+    def of(cls, times: Any, n_rows: int) -> "Times":
+        """From numbers or dates, one for each row; dates with a zone are shown in UTC."""
+        zoned = getattr(getattr(times, "dtype", None), "tz", None) is not None
+        values = np.asarray(times.astype("datetime64[us, UTC]").to_numpy("datetime64[us]") if zoned else times)
+        if values.dtype == object:  # dates of Python, say
+            values = values.astype("datetime64[us]") if isinstance(values.flat[0], date) else values.astype(np.float64)
+        if values.shape != (n_rows,) or values.dtype.kind not in "biufM":
+            raise ValueError(
+                f"times must be {n_rows} numbers or dates, one for each row; got {values.shape} values of "
+                f"type {values.dtype}."
+            )
+        kind = "number" if values.dtype.kind != "M" else "date UTC" if zoned else "date"
+        missing = np.isnat(values) if kind != "number" else ~np.isfinite(values.astype(np.float64))
+        if missing.any():
+            raise ValueError(
+                f"times has no value for {counted(int(missing.sum()), 'row')}, the first of them row "
+                f"{int(missing.argmax())}."
+            )
+        numbers = values if kind == "number" else values.astype("datetime64[us]").astype(np.int64)
+        return cls(numbers.astype(np.float64), kind)
 
 
 def row_places(numbers: NDArray[np.int64], file: int = 0) -> NDArray[np.int64]:
@@ -45,6 +78,11 @@ class Moment:
     row: int  # number in its file, counted from 0
     table: str | None  # the file, if there are several
     time: str | float | None  # None without a column of times
+
+    @property
+    def index(self) -> Any:
+        """The time, or the number of the row if there are no times."""
+        return self.row if self.time is None else self.time
 
     @property
     def place(self) -> str:
@@ -96,7 +134,8 @@ class Timeline:
 
     The blocks are the cells of a grid of times whose width is the least power of two with at most `max_blocks` cells
     that have rows: the result depends neither on how rows come in batches nor on their order in the file, and a gap
-    or a wrong date costs one block. A block has its first and last time, the places of these rows, and counts by level.
+    or a wrong date costs one block. A block has its first and last time, the places of these rows, counts by level, and
+    the evidence of its rows.
     """
 
     def __init__(self, mass: float, max_blocks: int = MAX_BLOCKS) -> None:
@@ -106,11 +145,12 @@ class Timeline:
         self._mass, self._max_blocks = mass, max_blocks
         self._log_width: int | None = None  # None: every time is a cell of its own
 
-    def add(self, levels: Array, places: NDArray[np.int64], times: Times | None = None) -> None:
-        """Count rows, with their times, or else in the order of their places."""
+    def add(self, levels: Array, evidence: Array, places: NDArray[np.int64], times: Times | None = None) -> None:
+        """Count rows with their evidence and their times, or else in the order of their places."""
         rows = np.zeros(len(levels), self.blocks.dtype)  # every row is a block
         rows["first_time"] = rows["last_time"] = places if times is None else times.values
         rows["first_place"] = rows["last_place"] = places
+        rows["evidence"] = np.round(evidence * _EVIDENCE)
         rows["counts"][np.arange(len(rows)), np.searchsorted(self.edges[1:-1], levels, side="left")] = 1
         self._take(rows, "row" if times is None else times.kind)
 
@@ -121,7 +161,32 @@ class Timeline:
         self._take(other.blocks, other.kind)
 
     def summary(self, tables: Sequence[str], drift: DriftResult, calibration_rows: float) -> "TimelineSummary":
-        """What was counted; if there is drift, with its onset."""
+        """What was counted, in fewer blocks; if there is drift, with its onset."""
+        coarse = Timeline(self._mass, _ONSET_BLOCKS)
+        coarse.merge(self)
+        return coarse._summary(tables, drift, calibration_rows)
+
+    def episodes(self, rows_per_independent_row: float, fdr: float) -> list["Run"]:
+        """Episodes of unusual rows that chance does not explain."""
+        blocks, counts = self.blocks, self.blocks["counts"]
+        outside = counts[:, np.searchsorted(self.edges, self._mass) :].sum(axis=1)
+        runs = []
+        evidence, n_rows = blocks["evidence"] / _EVIDENCE, counts.sum(axis=1)
+        for found in find_episodes(evidence, n_rows, rows_per_independent_row, fdr):
+            first, last = blocks[found.first], blocks[found.last]
+            within = slice(found.first, found.last + 1)
+            runs.append(
+                Run(
+                    (float(first["first_time"]), int(first["first_place"])),
+                    (float(last["last_time"]), int(last["last_place"])),
+                    int(counts[within].sum()),
+                    int(outside[within].sum()),
+                    found.by_chance,
+                )
+            )
+        return runs
+
+    def _summary(self, tables: Sequence[str], drift: DriftResult, calibration_rows: float) -> "TimelineSummary":
         blocks, counts = self.blocks, self.blocks["counts"]
         outside = counts[:, np.searchsorted(self.edges, self._mass) :].sum(axis=1)
         onset, times = self._onset(tables, drift, calibration_rows) if drift.drifted else (None, [])
@@ -151,6 +216,7 @@ class Timeline:
         # The first block has the row that came first; any block may have the row that came last.
         grouped = blocks[starts]
         grouped["counts"] = np.add.reduceat(blocks["counts"], starts, axis=0)
+        grouped["evidence"] = np.add.reduceat(blocks["evidence"], starts)
         grouped["last_time"] = np.maximum.reduceat(blocks["last_time"], starts)
         last = blocks["last_time"] == np.repeat(grouped["last_time"], np.diff(np.append(starts, len(blocks))))
         grouped["last_place"] = np.maximum.reduceat(np.where(last, blocks["last_place"], -1), starts)
@@ -178,24 +244,36 @@ class Timeline:
     def _onset(
         self, tables: Sequence[str], drift: DriftResult, calibration_rows: float
     ) -> tuple[OnsetReport, list[float]]:
-        counts = self.blocks["counts"]
+        blocks, counts = self.blocks, self.blocks["counts"]
         found = find_onset(counts, np.diff(self.edges), calibration_rows, drift.n_rows / drift.effective_rows)
         # A change within a block is found where that block or the next begins.
         low = max(0, found.low - int(counts.sum(axis=1).max() > 1))
-        begins, ends = (self.blocks[[f"{which}_time", f"{which}_place"]].tolist() for which in ("first", "last"))
+        begins, ends = (blocks[[f"{which}_time", f"{which}_place"]].tolist() for which in ("first", "last"))
         marked: list[tuple[float, int]] = [
             begins[found.first],
             begins[low],
             ends[found.high],
             *begins[found.end : found.end + 1],
         ]
-        first, low_end, high_end, *until = (self._moment(*each, tables) for each in marked)
+        first, low_end, high_end, *until = (self.moment(*each, tables) for each in marked)
         report = OnsetReport(first, low_end, high_end, until[0] if until else None, low == 0, found.confidence)
         return report, [time for time, _ in marked]
 
-    def _moment(self, time: float, place: int, tables: Sequence[str]) -> Moment:
+    def moment(self, time: float, place: int, tables: Sequence[str] = ()) -> Moment:
+        """A row and its time, for people."""
         file, row = divmod(place, FILE_STEP)
         return Moment(row, tables[file] if len(tables) > 1 else None, shown_time(time, self.kind))
+
+
+@dataclass(frozen=True)
+class Run:
+    """An episode: times and places of its first and last row, its rows, and how often chance makes one."""
+
+    start: tuple[float, int]
+    end: tuple[float, int]
+    n_rows: int
+    n_outside: int
+    by_chance: float
 
 
 @dataclass(frozen=True)
