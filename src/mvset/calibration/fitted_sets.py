@@ -18,7 +18,7 @@ from mvset.parallel import Map
 from mvset.rows.validation import checked_share
 from mvset.values import Array, ArrayValue, Indices, array_rule
 from mvset.volume.measure import VolumeEstimate, VolumeSample, inside_sets, measure
-from mvset.wording import Message
+from mvset.wording import Message, counted
 
 
 class ScoreFunction(Protocol):
@@ -84,6 +84,10 @@ class FittedSets(ArrayValue):
         self._require(known, f".constants must be among the {self.n_columns} columns.")
         sized = self.reference is None or self.n_columns in (None, len(self.reference.columns.steps))
         self._require(sized, f".reference must describe the {self.n_columns} columns.")
+
+    def __repr__(self) -> str:
+        mode, n_rows = self.guarantee.mode, self.calibration.n_rows
+        return f"Nested sets for every mass, fitted for {self.mass:g}: calibration {mode!r}, {counted(n_rows, 'row')}"
 
     @property
     def n_columns(self) -> int | None:

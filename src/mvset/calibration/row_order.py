@@ -58,7 +58,7 @@ class RowOrder:
         strata: NDArray[Any] | None = None,
         thinned: float = 1.0,
     ) -> "RowOrder":
-        """From rows in the order in which they came, or one of so many; those of a group are put together.
+        """From rows in the order in which they came, or one of so many; rows of a group are put together.
 
         Strata differ from each other, and are often contiguous: a row is compared with the others of its stratum.
         """
@@ -73,8 +73,8 @@ class RowOrder:
     def dependence(self, rule: Splitting) -> Dependence:
         """What calibration needs to know.
 
-        If rows that depend on each other are split at random, the scores of rows held out are as good as those of their
-        neighbours that train. The columns show how many independent rows there are.
+        If rows that depend on each other are split at random, the scores of rows held out are as good as the scores
+        of their neighbours that train. The columns show how many independent rows there are.
         """
         columns = self.reference.columns
         effects = columns.n_rows / columns.independent_rows if isinstance(rule, RandomSplitting) else np.ones(1)

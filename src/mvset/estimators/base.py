@@ -441,9 +441,9 @@ class SetEstimator(OutlierMixin, BaseEstimator):
         Returns
         -------
         report : DriftResult
-            With a reserved calibration set the false-alarm rate is at most what it says; above 10 000 rows the test of
-            the distribution is asymptotic. In "cross" mode the calibration rows are those held out, and the rate is
-            measured, not proved.
+            With a reserved calibration set the false-alarm rate is at most what it says. The tests of the columns are
+            asymptotic, and above 10 000 rows also the test of the levels. In "cross" mode the calibration rows are the
+            rows held out, and the rate is measured, not proved.
 
         See Also
         --------
@@ -454,8 +454,9 @@ class SetEstimator(OutlierMixin, BaseEstimator):
         >>> from mvset import MinimumVolumeSet
         >>> from mvset.paper.datasets import two_moons
         >>> model = MinimumVolumeSet(calibration="conformal", random_state=0).fit(two_moons(500, random_state=0))
-        >>> print(model.check_drift(two_moons(400, noise=0.3, random_state=2)))
-        52 of 400 rows outside, 13.00% where 4.40% were expected (p = 0.00029 by the share, 0.01 by the levels): drift.
+        >>> drift = model.check_drift(two_moons(400, noise=0.3, random_state=2))
+        >>> drift.drifted, drift.n_outside, f"{drift.share_p_value:.2g}"
+        (True, 52, '0.00029')
         """
         check_is_fitted(self, "sets_")
         counter = self.sets_.drift_counter(mass, false_alarm_rate, grouped=strata is not None)

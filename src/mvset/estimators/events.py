@@ -24,8 +24,28 @@ _NEVER = 1e-6
 class EventColumn:
     """A column that explains an event, and what is normal around its rows.
 
-    `direction` is "above" or "below"; it is empty for a category. `value` is the median in the event, or the most
-    frequent category; `normal` is the median of the nearest normal values, None if they are not known.
+    Attributes
+    ----------
+    name : str
+        The column.
+    direction : str
+        "above" or "below"; empty for a category.
+    value : float, str or None
+        The median in the event, or the most frequent category.
+    normal : float, str or None
+        The median of the nearest normal values; None if they are not known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mvset import MinimumVolumeSet
+    >>> rng = np.random.default_rng(0)
+    >>> model = MinimumVolumeSet(sigma=1.0, random_state=0).fit(rng.normal(size=(500, 2)))
+    >>> X = np.vstack([rng.normal(size=(100, 2)), rng.normal(size=(30, 2)) + [5.0, 0.0]])
+    >>> findings = model.events(X)
+    >>> column = findings.events[0].columns[0]
+    >>> column.name, column.direction
+    ('x0', 'above')
     """
 
     name: str
@@ -51,13 +71,25 @@ class Event:
     peak : Moment
         The row with the lowest score.
     n_rows, n_outside : int
-        Rows from the first to the last, and those of them outside.
+        Rows from the first to the last, and how many of them are outside.
     by_chance : float
-        Expected number of such episodes by chance in as many rows like those of the fit, at most.
+        Upper bound for the number of such episodes expected by chance, in as many normal rows.
     columns : tuple of EventColumn
         The columns that explain the rows outside, the most important first.
     times : tuple of float
         Times of the first and the last row as numbers. Dates are microseconds since 1970.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mvset import MinimumVolumeSet
+    >>> rng = np.random.default_rng(0)
+    >>> model = MinimumVolumeSet(sigma=1.0, random_state=0).fit(rng.normal(size=(500, 2)))
+    >>> X = np.vstack([rng.normal(size=(100, 2)), rng.normal(size=(30, 2)) + [5.0, 0.0]])
+    >>> findings = model.events(X)
+    >>> event = findings.events[0]
+    >>> event.start.row, event.end.row
+    (100, 129)
     """
 
     start: Moment
@@ -97,6 +129,17 @@ class Findings:
         Rows far beyond everything seen in the fit: with scores twice as far below the median as the lowest score there.
     first_beyond : Moment or None
         The first of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mvset import MinimumVolumeSet
+    >>> rng = np.random.default_rng(0)
+    >>> model = MinimumVolumeSet(sigma=1.0, random_state=0).fit(rng.normal(size=(500, 2)))
+    >>> X = np.vstack([rng.normal(size=(100, 2)), rng.normal(size=(30, 2)) + [5.0, 0.0]])
+    >>> findings = model.events(X)
+    >>> findings.status, len(findings.events)
+    ('unusual', 1)
     """
 
     events: tuple[Event, ...]

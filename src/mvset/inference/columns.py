@@ -5,9 +5,9 @@ shares F and G up to a step and H of both together, the statistic of Anderson an
 
 .. math:: A^2 = \frac{n m}{n + m} \int \frac{(F - G)^2}{H (1 - H)} dH.
 
-It sees shifts and changes of spread. Where neighbouring rows are similar, n and m are divided by design effects. The
-effect of a batch of L rows is that of L consecutive rows of the fit: the variance of their shares, relative to that of
-L independent rows. So a batch that is a part of a day or of a season is compared with such parts.
+It sees shifts and changes of spread. Where neighbouring rows are similar, n and m are divided by design effects. A
+batch of L rows has the effect of L consecutive rows of the fit: the variance of their shares, relative to L independent
+rows. So a batch that is a part of a day or of a season is compared with such parts.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ class ColumnReference(ArrayValue):
     lengths : ndarray of shape (n_lengths,)
         Numbers of consecutive rows, ascending.
     effects : ndarray of shape (n_lengths, n_columns)
-        Design effects of so many consecutive rows; not less than that of fewer rows.
+        Design effects of so many consecutive rows, which do not fall with their number.
     independent_rows : ndarray of shape (n_columns,)
         How many independent rows the rows of the fit count for.
     """

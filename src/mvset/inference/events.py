@@ -1,9 +1,9 @@
 r"""Episodes of unusual rows that chance does not explain, in rows in the order of time.
 
 Each row bets against its p-value u: its evidence is the logarithm of a density that is large for small u, the mean of
-:math:`\kappa u^{\kappa - 1}` over some κ. An episode is a run of rows whose evidence is larger than that of any run
+:math:`\kappa u^{\kappa - 1}` over some κ. An episode is a run of rows with more evidence than any run
 within, before or after it that could be added or cut off (W. Ruzzo, M. Tompa, "A linear time algorithm for finding all
-maximal scoring subsequences", 1999). Among n rows like those of the fit the expected number of episodes with evidence
+maximal scoring subsequences", 1999). Among n normal rows the expected number of episodes with evidence
 of at least S is at most
 
 .. math:: n\, e^{-S},
@@ -30,7 +30,7 @@ class Episode:
     first: int
     last: int
     evidence: float
-    by_chance: float  # expected number of such episodes in as many rows like those of the fit
+    by_chance: float  # expected number of such episodes in as many normal rows
 
 
 def row_evidence(p_values: Array) -> Array:

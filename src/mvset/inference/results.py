@@ -50,6 +50,8 @@ class MassInterval:
     def __str__(self) -> str:
         return f"{self.estimate:.3f} ({self.low:.3f} to {self.high:.3f} with {100 * self.confidence:g} % confidence)"
 
+    __repr__ = __str__
+
 
 @dataclass(frozen=True, eq=False)
 class MassBand(ArrayValue):
@@ -95,7 +97,7 @@ class Detection(ArrayValue):
 
 @dataclass(frozen=True)
 class ColumnChange:
-    """How the values of a column in a batch differ from those of the fit.
+    """How the values of a column in a batch differ from its values in the fit.
 
     Attributes
     ----------
@@ -106,6 +108,15 @@ class ColumnChange:
     quartiles, quartiles_before : tuple of float
         Lower quartile, median and upper quartile in the batch and in the fit, to the nearest of 129 quantiles of the
         fit: a value beyond all rows of the fit counts as the last of them.
+
+    Examples
+    --------
+    >>> from mvset import MinimumVolumeSet
+    >>> from mvset.paper.datasets import two_moons
+    >>> model = MinimumVolumeSet(random_state=0).fit(two_moons(500, random_state=0))
+    >>> drift = model.check_drift(two_moons(200, random_state=1) + [0.0, 1.0])
+    >>> [column.name for column in drift.changed_columns]
+    ['x1']
     """
 
     name: str
@@ -135,7 +146,7 @@ class DriftResult:
     n_rows : int
         Rows of the batch.
     effective_rows : float
-        How many independent rows they count for, if rows depend on their neighbours as those of the fit did.
+        How many independent rows they count for, if they depend on their neighbours as in the fit.
     calibration_rows, effective_calibration_rows : int, float
         The same for the calibration rows.
     n_outside : int
@@ -149,7 +160,7 @@ class DriftResult:
     expected_interval : tuple of float
         Binomial interval for what that is in the long run, of the same confidence.
     share_p_value : float
-        Of Fisher's exact test of the number outside against that of the calibration rows.
+        Of Fisher's exact test of the number outside, now and among the calibration rows.
     distribution_p_value : float
         Of the two-sample Kolmogorov-Smirnov test of the scores, hence of the levels, against the calibration rows'.
         In "cross" mode of the levels above 0.5 only.
@@ -208,6 +219,8 @@ class DriftResult:
             f"{self.verdict}: {self.n_outside} of {counted(self.n_rows, 'row')} outside, {self.share_outside:.2%} "
             f"where {self.expected_share:.2%} were expected.{self.columns_in_words} P-values: {self.p_values_in_words}."
         )
+
+    __repr__ = __str__
 
     @property
     def p_values_in_words(self) -> str:
