@@ -13,7 +13,7 @@ with sync_playwright() as playwright:
         for scheme in ("light", "dark"):
             page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
             page.goto(report.as_uri())
-            page.wait_for_selector("#bandwidths .main-svg")
+            page.wait_for_selector("#time .main-svg")
             name = f"report-{width}" + ("" if scheme == "light" else "-dark")
             page.screenshot(path=folder / f"{name}.png")
             page.screenshot(path=folder / f"{name}-whole.png", full_page=True)

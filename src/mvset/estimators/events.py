@@ -106,7 +106,7 @@ class Event:
         if self.n_rows == 1:
             where = self.start.place if self.start.time is None else f"{self.start.place} ({self.start})"
             return f"{where[0].upper()}{where[1:]} lies outside{why}"
-        rows = "" if self.start.time is None else f", {self.start.place} to {self.end.place}"
+        rows = "" if self.start.time is None else f" ({self.start.place} to {self.end.place})"
         outside = f"{self.n_outside} of {counted(self.n_rows, 'row')} lie outside"
         return f"From {self.start} to {self.end}{rows}, {outside}{why}"
 

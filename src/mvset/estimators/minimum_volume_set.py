@@ -268,8 +268,8 @@ class MinimumVolumeSet(ExplainedSetEstimator):
         strata : array-like of shape (n_samples,), optional
             Labels that get an offset of their own: a site, a product, a shift. Each stratum then has its own share of
             alarms. Pass `strata` also to `predict` and the other methods. Small strata shrink to the whole: in
-            "cross" mode twenty typical calibration rows of the whole are added to each stratum. With a guarantee, a
-            stratum without enough rows has the offset of the whole.
+            "cross" mode all calibration rows together count as twenty rows of each stratum, and as more at masses above
+            0.95. With a guarantee, a stratum without enough rows has the offset of the whole.
 
         Returns
         -------

@@ -128,6 +128,8 @@ class ColumnChange:
         now, before = (
             f"{median:.4g} ({low:.4g} to {high:.4g})" for low, median, high in (self.quartiles, self.quartiles_before)
         )
+        if self.quartiles[0] == self.quartiles[2]:  # of a quantile at the end, all values from there on
+            now = f"{self.quartiles[1]:.4g} or beyond"
         return f"{self.name} (now {now}, before {before})"
 
 

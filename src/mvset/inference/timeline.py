@@ -113,7 +113,9 @@ class OnsetReport:
     def __str__(self) -> str:
         first = f"{self.first}" if self.first.time is None else f"{self.first}, {self.first.place}"
         with_confidence = f"with {self.confidence:.0%} confidence"
-        if self.from_first_row and self.first == self.low:
+        if self.from_first_row and self.first == self.low == self.high:
+            since = "the first row"
+        elif self.from_first_row and self.first == self.low:
             since = f"the first row ({with_confidence} no later than {self.high})"
         elif self.low == self.high:
             since = f"{first} ({with_confidence})"

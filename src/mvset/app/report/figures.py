@@ -229,7 +229,7 @@ def trend_figure(numbers: ReportNumbers) -> go.Figure:
         band = {"fillcolor": _BAND, "line": {"width": 0}, "layer": "below"}
         figure.add_shape(type="rect", xref="paper", x0=0, x1=1, yref=axis, y0=low, y1=high, **band)
         top = 1.0 - k / n
-        domain = (max(0.0, top - 1.0 / n + 0.06), top)
+        domain = (top - 1.0 / n + 0.06 if k < n - 1 else 0.0, top)
         title = {"title": {"text": plain(trend.name)}, "domain": domain, "anchor": "x", "nticks": 5}
         figure.update_layout({f"yaxis{'' if k == 0 else k + 1}": title})
     _mark_events(figure, numbers)
