@@ -48,7 +48,7 @@ def test_days_are_noticed_although_their_scores_are_independent():
 
 def test_the_interval_of_days_is_that_of_their_number():
     model, said = fit_warnings(days(np.random.default_rng(2)))
-    assert said[0].startswith("Neighbouring rows are similar: 1000 calibration rows count for about ")
+    assert said[0].startswith("Neighbouring rows are similar. The 1000 calibration rows count for about ")
     assert model.effective_sample_size_ < 40
     assert model.mass_interval_.low < 0.85
     shuffled, said = fit_warnings(np.random.default_rng(0).permutation(days(np.random.default_rng(2))))
@@ -76,7 +76,7 @@ def test_the_order_of_a_sorted_table_means_nothing():
     model, said = fit_warnings(ordered)
     assert model.effective_sample_size_ > 250
     assert len(said) == 1
-    assert said[0].startswith("The rows are in the order of column x0. If it is a time or a counter, leave it out")
+    assert said[0].startswith("The rows are sorted by column x0. If it is a time or a counter, leave it out")
     assert model.check_drift(rng.permutation(rows)[:200] + 0.5).drifted
 
 
@@ -109,8 +109,8 @@ def test_a_series_that_is_too_short_for_its_memory_is_said():
     rng = np.random.default_rng(7)
     _, said = fit_warnings(walk(rng, 800), time_order=True)
     assert len(said) == 1
-    assert said[0].startswith("Rows are still similar after 40 rows, the longest gap that fits")
-    assert "Column x0 wanders or trends, so the past does not bound the future." in said[0]
+    assert said[0].startswith("Rows are still similar after 40 rows, and the table is too short for a longer gap.")
+    assert "Column x0 wanders or trends, so new values may leave the range of the fit." in said[0]
     trend = rng.normal(size=(800, 3)) + np.outer(np.linspace(0.0, 4.0, 800), [0.0, 1.0, 1.0])
     _, said = fit_warnings(trend, time_order=True)
     assert "Columns x1, x2 wander or trend" in said[0]

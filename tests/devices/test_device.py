@@ -372,7 +372,7 @@ def test_a_batch_without_a_complete_row(mvset, tmp_path, monkeypatch, pretended_
     monkeypatch.setattr("mvset.app.tables.formats._BATCH", 100)
     done = mvset("score", "m.mvset", "gaps.parquet", "--engine", "cuda")
     assert done.exit_code == 0, done.stderr
-    assert "of 800 rows outside" in done.stdout
+    assert "of 800 rows lie outside" in done.stdout
 
 
 class OutOfMemoryError(RuntimeError):

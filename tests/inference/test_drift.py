@@ -59,7 +59,7 @@ def test_drift_is_seen_by_either_test():
     bulk = report(np.abs(rng.normal(size=500)) - 1.5, before, -3.5, 0.01)
     assert bulk.drifted
     assert bulk.share_p_value > 0.01 > bulk.distribution_p_value
-    assert str(bulk).startswith("Drift: ")
+    assert str(bulk).startswith("Drift. ")
     capped = report(np.abs(rng.normal(size=500)), before, -3.5, 0.01, cap=-10.0)
     assert capped.distribution_p_value == 1.0
 

@@ -127,7 +127,7 @@ def test_rows_continue_in_the_order_of_files(levels):
 def test_the_whole_table_is_unlike(levels):
     onset = counted(levels[3000:]).summary([], report(True), 2000).onset
     assert onset.from_first_row
-    assert str(onset) == f"the first row (with 95% confidence no later than row {onset.high.row})"
+    assert str(onset) == f"the first row, or longer (with 95% confidence no later than row {onset.high.row})"
 
 
 def test_dates_and_numbers_do_not_mix(levels):

@@ -143,8 +143,8 @@ def warn_about_order(order: RowOrder, calibration: Calibration, mass: float, rul
     """Warn if the set may contain less of new rows than requested: for the order of the rows, or their number."""
     if order.sorted_by is not None:
         warn(
-            f"The rows are in the order of column {names[order.sorted_by]}. If it is a time or a counter, leave it out "
-            "of the columns: new rows would lie outside. If the table was sorted, ignore this warning.",
+            f"The rows are sorted by column {names[order.sorted_by]}. If it is a time or a counter, leave it out, "
+            "because otherwise all new rows will lie outside. If you sorted the table, ignore this warning.",
             DependenceWarning,
         )
     wandering = np.flatnonzero(order.reference.columns.wandering).tolist()
@@ -155,8 +155,9 @@ def warn_about_order(order: RowOrder, calibration: Calibration, mass: float, rul
     if wandering:
         which = f"{columns_named(names[j] for j in wandering[:5])}{' and others' if len(wandering) > 5 else ''}"
         verb = "wanders or trends" if len(wandering) == 1 else "wander or trend"
-        advice = "Use differences from row to row, or leave such a column out."
-        sentences.insert(1, f"{which} {verb}, so the past does not bound the future. {advice}")
+        it = "it" if len(wandering) == 1 else "them"
+        advice = f"Use the differences from row to row, or leave {it} out."
+        sentences.insert(1, f"{which} {verb}, so new values may leave the range of the fit. {advice}")
     message = Message(
         *sentences,
         n_rows=calibration.n_rows,
@@ -168,19 +169,15 @@ def warn_about_order(order: RowOrder, calibration: Calibration, mass: float, rul
 
 def _problem(rule: Splitting, calibration: Calibration, *, wanders: bool) -> list[str]:
     """What is wrong, and what to do; nothing if training rows tell nothing about rows held out."""
-    so_few = (
-        "{n_rows} calibration rows count for about {effective}, and the set may contain less of new rows than "
-        "requested."
-    )
+    so_few = "{n_rows} calibration rows count for about {effective}, so more new rows may lie outside than requested."
     if isinstance(rule, RandomSplitting) and calibration.decorrelation > 1:
         return [
-            f"Neighbouring rows are similar: {so_few}",
-            "If rows are in time order, use {time_order:True}; if several belong together, {groups:...}; if their "
-            "order means nothing, shuffle them.",
+            f"Neighbouring rows are similar. The {so_few}",
+            "If rows are in time order, use {time_order:True}; if several belong together, {groups:...}.",
+            "Shuffle them only if their order means nothing.",
         ]
     if isinstance(rule, BlockSplitting) and (wanders or not rule.is_wide):
-        similar = (
-            "Rows are still similar after {gap}, the longest gap that fits between rows that train and rows held out"
-        )
-        return [f"{similar}: {so_few}" if not rule.is_wide else f"The series is short for its memory: {so_few}"]
+        if rule.is_wide:
+            return [f"The series is short for its memory. The {so_few}"]
+        return [f"Rows are still similar after {{gap}}, and the table is too short for a longer gap. The {so_few}"]
     return []

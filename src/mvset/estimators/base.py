@@ -507,8 +507,8 @@ def _warn_if_none_can_be_flagged(m: int, found: Detection) -> None:
     if m < needed:
         rows, least = counted(m, "calibration row"), 1.0 / (m + 1.0)
         warn(
-            f"No row can be flagged, because with {rows} no p-value is below {least:.2g}. To flag "
-            f"{counted(extreme, 'row')} of {n} at a false discovery rate of {found.fdr:g} takes {needed} of them.",
+            f"{rows} are too few to flag any row, because no p-value is below {least:.2g}. To flag the {extreme} most "
+            f"extreme of {n} rows at a false discovery rate of {found.fdr:g} takes {needed} calibration rows.",
             CalibrationWarning,
         )
 

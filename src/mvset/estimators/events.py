@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mvset.calibration.calibration import Calibration
-from mvset.inference.results import DriftResult
+from mvset.inference.results import DriftResult, outside_in_words
 from mvset.inference.timeline import Moment, OnsetReport, Run, Timeline, Times
 from mvset.values import Array, Indices
 from mvset.wording import counted
@@ -57,7 +57,7 @@ class EventColumn:
         value, normal = (f"{each:.4g}" if isinstance(each, float) else str(each) for each in (self.value, self.normal))
         if self.value is None:
             return f"{self.name} {self.direction} normal".replace("  ", " ")
-        return f"{self.name} {value}" + ("" if self.normal is None else f" instead of {normal}")
+        return f"{self.name} {value}" + ("" if self.normal is None else f", normal would be {normal}")
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Event:
     times: tuple[float, float]  # of the first and the last row, as numbers
 
     def __str__(self) -> str:
-        why = f" ({', '.join(map(str, self.columns))})" if self.columns else ""
+        why = f" ({'; '.join(map(str, self.columns))})" if self.columns else ""
         if self.n_rows == 1:
             where = self.start.place if self.start.time is None else f"{self.start.place} ({self.start})"
             return f"{where[0].upper()}{where[1:]} lies outside{why}"
@@ -186,61 +186,61 @@ class Findings:
     @property
     def headline(self) -> str:
         """The verdict, without the events one by one."""
-        return " ".join(sentence for sentence in (self._count, self._drift, self._beyond) if sentence)
+        return " ".join(filter(None, [self._verdict, self._chance, *self._others]))
 
     def __str__(self) -> str:
-        return " ".join(sentence for sentence in (self._count, self._list, self._drift, self._beyond) if sentence)
+        return " ".join(filter(None, [self._verdict, *self._list, self._chance, *self._others]))
 
     __repr__ = __str__
 
     @property
-    def _count(self) -> str:
+    def _verdict(self) -> str:
+        if self.events:
+            return f"Unusual. There {'is one event' if len(self.events) == 1 else f'are {len(self.events)} events'}."
+        if self.drift.drifted:
+            return "Unusual."
+        if self.status == "nothing unusual found":
+            return "Nothing unusual found."
+        return f"Cannot tell{self.drift.why_not}."
+
+    @property
+    def _list(self) -> list[str]:
+        strongest = sorted(self.events, key=lambda event: event.by_chance)[:_SHOWN]
+        shown = [f"{event}." for event in self.events if event in strongest]
+        return [*shown, f"There are {len(self.events) - _SHOWN} more."] if len(self.events) > _SHOWN else shown
+
+    @property
+    def _chance(self) -> str:
         if not self.events:
             return ""
         chance = max(event.by_chance for event in self.events)
-        events = counted(len(self.events), "event")
-        return f"Unusual: {events}. By chance there would be one in {_rarely(chance)}."
+        tables = f"{1.0 / chance:,.0f}" if chance > _NEVER else "a million"
+        return f"Among normal rows such an event occurs less than once in {tables} tables."
 
     @property
-    def _list(self) -> str:
-        strongest = sorted(self.events, key=lambda event: event.by_chance)[:_SHOWN]
-        shown = [f"{event}." for event in self.events if event in strongest]
-        more = [f"There are {len(self.events) - _SHOWN} more."] if len(self.events) > _SHOWN else []
-        return " ".join([*shown, *more])
-
-    @property
-    def _drift(self) -> str:
-        drift = self.drift
-        share = (
-            f"{drift.n_outside} of {counted(drift.n_rows, 'row')} outside ({drift.share_outside:.2%}), where "
-            f"{drift.expected_share:.2%} are normal"
-        )
+    def _others(self) -> list[str]:
+        """What there is to say beside events: drift, rows far out, the share outside."""
+        drift, sentences = self.drift, []
         if drift.drifted:
             since = f" since {self.onset}" if self.onset is not None else ""
-            verdict = f"{drift.verdict}{since}: " if self.events else f"Unusual. {drift.verdict}{since}: "
-            return f"{verdict}{share}.{drift.columns_in_words}"
-        if self.events:
-            return f"In all, {share}."
-        if self.status == "cannot tell":
-            return f"Cannot tell whether this is unusual{drift.why_not}: {share}."
-        return f"Nothing unusual found: {share}."
+            unknown = self.onset is not None and self.onset.is_unknown
+            sentences.append(f"{drift.verdict}{', whose beginning cannot be told' if unknown else since}.")
+        elif self.n_beyond and not self.events:
+            sentences.append(self._beyond)
+        n_rows = drift.n_rows - sum(event.n_rows for event in self.events)
+        if self.events and not drift.drifted and n_rows:
+            n_outside = drift.n_outside - sum(event.n_outside for event in self.events)
+            shares = f"({n_outside / n_rows:.2%}, normally {drift.expected_share:.2%})"
+            return [*sentences, f"Of the other {counted(n_rows, 'row')}, {outside_in_words(n_outside)} {shares}."]
+        return [*sentences, f"{drift.share_in_words}.{drift.columns_in_words if drift.drifted else ''}"]
 
     @property
     def _beyond(self) -> str:
-        if not self.n_beyond or self.status == "unusual":
-            return ""
-        least = 1.0 / (self.drift.calibration_rows + 1.0)
         which = f"{self.first_beyond} lies" if self.n_beyond == 1 else f"{self.n_beyond} rows lie"
         first = "" if self.n_beyond == 1 else f", the first of them {self.first_beyond}"
-        return (
-            f"But {which} far beyond everything seen in the fit{first}. With {self.drift.calibration_rows} calibration "
-            f"rows no p-value is below {least:.2g}, so look at such rows yourself."
-        )
-
-
-def _rarely(expected: float) -> str:
-    """How often chance makes something, in words."""
-    return f"{1.0 / expected:,.0f} such tables" if expected > _NEVER else "more than a million such tables"
+        few = f"{self.drift.calibration_rows} calibration rows are too few to test single rows, so look at"
+        which = f"{which[0].upper()}{which[1:]}"
+        return f"{which} far beyond everything seen in the fit{first}. {few} {'it' if self.n_beyond == 1 else 'them'}."
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.special import gammaln
 from scipy.stats import chi2, false_discovery_control
 
 from mvset.inference.results import ColumnChange
@@ -145,7 +146,10 @@ class ColumnCounter:
         steps = np.pad(both, ((0, 0), (1, 1)), constant_values=((0, 0), (0.0, 1.0)))
         weights = 0.5 * (steps[:, 2:] - steps[:, :-2]) / np.maximum(both * (1.0 - both), 1e-12)
         statistics = np.sum(weights * (now - before) ** 2 * n * m / (n + m), axis=1)
-        return np.where(reference.wandering, 1.0, anderson_darling_p_value(statistics))
+        # However far all n rows are beyond the m rows of the fit, chance orders them so once in so many times.
+        orders = gammaln(n + m + 1.0) - gammaln(n + 1.0) - gammaln(m + 1.0)
+        least = np.minimum(2.0 * np.exp(-orders[:, 0]), 1.0)
+        return np.where(reference.wandering, 1.0, np.maximum(anderson_darling_p_value(statistics), least))
 
     def changed(self, names: Sequence[str], rate: float) -> list[ColumnChange]:
         """The columns that changed, up to a rate of false discoveries, the surest first."""

@@ -141,9 +141,10 @@ class DriftCounter:
             columns_p, sums_p = self.rows.columns_p_value, self.rows.sums_p_value
             changed = self.rows.columns.changed(names, rate)
             wandering = [names[j] for j in np.flatnonzero(wanders).tolist()]
+        is_testable = share_p_value(round(n_effective), round(n_effective), *known) <= rate
         return DriftResult(
-            drifted=min(share_p, distribution_p, columns_p, sums_p) <= rate,
-            is_testable=share_p_value(round(n_effective), round(n_effective), *known) <= rate,
+            drifted=is_testable and min(share_p, distribution_p, columns_p, sums_p) <= rate,
+            is_testable=is_testable,
             n_rows=n,
             n_outside=outside,
             share_outside=outside / n,

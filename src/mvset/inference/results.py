@@ -9,6 +9,12 @@ _NAMED = 3  # columns in a sentence
 _LEAST_SHOWN = 1e-12
 
 
+def outside_in_words(n_outside: int, n_rows: int | None = None) -> str:
+    """So many rows lie outside, of so many."""
+    of = "" if n_rows is None else f" of {counted(n_rows, 'row')}"
+    return f"{n_outside}{of} {'lies' if n_outside == 1 else 'lie'} outside"
+
+
 def shown_p(p_value: float) -> str:
     """A p-value as people say it: never zero."""
     return f"below {_LEAST_SHOWN:g}" if p_value < _LEAST_SHOWN else f"{p_value:.2g}"
@@ -125,12 +131,14 @@ class ColumnChange:
     quartiles_before: tuple[float, float, float]
 
     def __str__(self) -> str:
-        now, before = (
-            f"{median:.4g} ({low:.4g} to {high:.4g})" for low, median, high in (self.quartiles, self.quartiles_before)
+        (low, now, high), (low_before, before, high_before) = self.quartiles, self.quartiles_before
+        if low == high:  # at an end of the quantiles of the fit, or one value that repeats
+            side = "at least " if now > before else "at most " if now < before else ""
+            return f"{self.name} is {side}{now:.4g} (median) and was {before:.4g}"
+        spread = (
+            f"half of its values lie from {low:.4g} to {high:.4g}, and lay from {low_before:.4g} to {high_before:.4g}"
         )
-        if self.quartiles[0] == self.quartiles[2]:  # of a quantile at the end, all values from there on
-            now = f"{self.quartiles[1]:.4g} or beyond"
-        return f"{self.name} (now {now}, before {before})"
+        return f"{self.name} is {now:.4g} (median) and was {before:.4g}; {spread}"
 
 
 @dataclass(frozen=True)
@@ -217,12 +225,15 @@ class DriftResult:
         return min(1.0, 4.0 * min(*by_scores, *by_rows))
 
     def __str__(self) -> str:
-        return (
-            f"{self.verdict}: {self.n_outside} of {counted(self.n_rows, 'row')} outside, {self.share_outside:.2%} "
-            f"where {self.expected_share:.2%} were expected.{self.columns_in_words} P-values: {self.p_values_in_words}."
-        )
+        return f"{self.verdict}. {self.share_in_words}.{self.columns_in_words} P-values: {self.p_values_in_words}."
 
     __repr__ = __str__
+
+    @property
+    def share_in_words(self) -> str:
+        """How many rows are outside, and how many normally are."""
+        shares = f"({self.share_outside:.2%}, normally {self.expected_share:.2%})"
+        return f"{outside_in_words(self.n_outside, self.n_rows)} {shares}"
 
     @property
     def p_values_in_words(self) -> str:
@@ -244,8 +255,9 @@ class DriftResult:
         """A sentence about the columns that changed, if there are any."""
         if not self.changed_columns:
             return ""
-        more = f" and {len(self.changed_columns) - _NAMED} more" if len(self.changed_columns) > _NAMED else ""
-        return f" Changed: {', '.join(map(str, self.changed_columns[:_NAMED]))}{more}."
+        n_more = len(self.changed_columns) - _NAMED
+        more = f" {n_more} more columns changed." if n_more > 1 else " One more column changed." if n_more == 1 else ""
+        return "".join(f" Column {each}." for each in self.changed_columns[:_NAMED]) + more
 
     @property
     def why_not(self) -> str:

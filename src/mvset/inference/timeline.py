@@ -109,14 +109,17 @@ class OnsetReport:
     until: Moment | None
     from_first_row: bool  # whether all rows may be unlike: the interval begins with the first row
     confidence: float
+    is_unknown: bool = False  # whether the change may have come at any row
 
     def __str__(self) -> str:
         first = f"{self.first}" if self.first.time is None else f"{self.first}, {self.first.place}"
         with_confidence = f"with {self.confidence:.0%} confidence"
-        if self.from_first_row and self.first == self.low == self.high:
-            since = "the first row"
+        if self.is_unknown:
+            since = "a row that cannot be told"
+        elif self.from_first_row and self.first == self.low == self.high:
+            since = "the first row, or longer"
         elif self.from_first_row and self.first == self.low:
-            since = f"the first row ({with_confidence} no later than {self.high})"
+            since = f"the first row, or longer ({with_confidence} no later than {self.high})"
         elif self.low == self.high:
             since = f"{first} ({with_confidence})"
         else:
@@ -257,8 +260,9 @@ class Timeline:
             ends[found.high],
             *begins[found.end : found.end + 1],
         ]
+        unknown = low == 0 and found.high == len(blocks) - 1 > 0
         first, low_end, high_end, *until = (self.moment(*each, tables) for each in marked)
-        report = OnsetReport(first, low_end, high_end, until[0] if until else None, low == 0, found.confidence)
+        report = OnsetReport(first, low_end, high_end, until[0] if until else None, low == 0, found.confidence, unknown)
         return report, [time for time, _ in marked]
 
     def moment(self, time: float, place: int, tables: Sequence[str] = ()) -> Moment:

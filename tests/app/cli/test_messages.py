@@ -164,7 +164,7 @@ def test_advice_about_rows_in_time_order_can_be_followed(mvset, tmp_path, monkey
         rows[i] = 0.95 * rows[i - 1] + steps[i]
     pa.csv.write_csv(pa.table({"hour": np.arange(400), "flow": rows[:, 0], "pressure": rows[:, 1]}), "t.csv")
     said = mvset("fit", "t.csv", "--exclude", "hour", "--out", "m").stderr
-    assert "If rows are in time order, use --time COLUMN; if several belong together, --group COLUMN;" in said
+    assert "If rows are in time order, use --time COLUMN; if several belong together, --group COLUMN." in said
     said = mvset("fit", "t.csv", "--time", "hour", "--out", "m").stderr
     assert said.startswith("Note: Rows are still similar after 20 rows, ")  # of 400 in all
     assert "--" not in said

@@ -100,7 +100,7 @@ def test_the_summary_ends_with_the_verdict(mvset, folder):
         f"expected  {report.expected_share:.2%} ({least:.2%} to {most:.2%} with 99% confidence)",
         f"verdict   {library.load('model.mvset').events(frame('today.csv'))}",
     ]
-    assert lines[-1].startswith("verdict   Nothing unusual found: ")
+    assert lines[-1].startswith("verdict   Nothing unusual found. ")
 
 
 def test_json_has_the_verdict_and_the_most_unusual_rows(mvset, folder):

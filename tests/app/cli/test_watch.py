@@ -217,7 +217,7 @@ def test_a_table_that_changes_while_it_is_read_is_judged_later(mvset, folder, mo
 
     monkeypatch.setattr(watcher, "score_table", changing)
     assert mvset(*WATCH).stdout == ""
-    assert "of 120 rows outside" in mvset(*WATCH).stdout
+    assert "of 120 rows lie outside" in mvset(*WATCH).stdout
 
 
 def test_a_full_disk_ends_the_watch_and_the_table_is_judged_later(mvset, folder, monkeypatch):
