@@ -41,7 +41,7 @@ def test_workers_end_when_their_parent_is_killed(tmp_path):
 
 
 def test_an_interrupt_while_workers_start_comes_after_that(monkeypatch):
-    started = []
+    started, others = [], multiprocessing.active_children()  # joblib's workers of earlier tests may wait for work
 
     class Interrupted(ProcessPoolExecutor):
         def submit(self, *arguments):
@@ -59,7 +59,7 @@ def test_an_interrupt_while_workers_start_comes_after_that(monkeypatch):
         list(results)
     assert started
     assert time.monotonic() < began + 30.0
-    assert multiprocessing.active_children() == []
+    assert set(multiprocessing.active_children()) <= set(others)
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="Windows has no masks.")
