@@ -137,6 +137,13 @@ class SetEstimator(OutlierMixin, BaseEstimator):
             raise ValueError(f"The model {what}: give the rows in host memory, as a table or an array.")
         return validated_array(self, X, place, self.n_features_in_)
 
+    def _rows_on_host(self, X: Any) -> Array:
+        """Rows as numbers in host memory, wherever they come from."""
+        if (place := place_of(X)) is None:
+            return self._rows(X)
+        rows = self._rows_at(X, place)
+        return rows if isinstance(rows, np.ndarray) else place.double_on_host(rows)
+
     @property
     def _encoding(self) -> RowEncoding:
         """The category columns and how missing values are filled."""
@@ -462,8 +469,7 @@ class SetEstimator(OutlierMixin, BaseEstimator):
         counter = self.sets_.drift_counter(mass, false_alarm_rate, grouped=strata is not None)
         scores, place = self._answer("scores", X, [] if mass is None else [mass], strata), place_of(X)
         scores = scores if place is None else place.host(scores)
-        rows = self._rows(X if (at := place_of(X)) is None else at.double_on_host(X))
-        counter.update(self.sets_.drift_scores(scores, strata), rows)
+        counter.update(self.sets_.drift_scores(scores, strata), self._rows_on_host(X))
         return counter.report(column_names(self))
 
     def drift_monitor(

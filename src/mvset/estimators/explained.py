@@ -74,11 +74,8 @@ class ExplainedSetEstimator(SetEstimator):
         (1, True)
         """
         check_is_fitted(self, "sets_")
-        if (place := place_of(X)) is not None:  # few rows are explained: through host memory
-            rows = self._rows_at(X, place)
-            rows = rows if isinstance(rows, np.ndarray) else place.double_on_host(rows)
-            return cast(Array, place.array(self._contributions(rows)))
-        return self._contributions(self._rows(X))
+        contributions = self._contributions(self._rows_on_host(X))  # few rows are explained: through host memory
+        return contributions if (place := place_of(X)) is None else cast(Array, place.array(contributions))
 
     def events(
         self,
@@ -124,7 +121,7 @@ class ExplainedSetEstimator(SetEstimator):
         'x1'
         """
         check_is_fitted(self, "sets_")
-        rows = self._rows(X if (place := place_of(X)) is None else place.double_on_host(X))
+        rows = self._rows_on_host(X)
         sets, names, places = self.sets_, column_names(self), row_places(np.arange(len(rows)))
         when = None if times is None else Times.of(times, len(rows))
         with thread_map(self.n_jobs) as run:
