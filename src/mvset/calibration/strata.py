@@ -5,9 +5,9 @@ The score is the same for all groups. A group's offsets come from its own calibr
 
 Small groups shrink to the whole. In "cross" mode a group is calibrated on its own rows and on all rows, which together
 have the weight of twenty, or of as many as hold one row outside: a group that expects less than one says little about
-its tail. At a mass of 0.95 a group of 20 rows lies half-way between its own offset and that of the whole, and one of
+its tail. At a mass of 0.95 a group of 20 rows lies half-way between its own offset and the common one, and one of
 380 rows has 95 % of its own. With a guarantee ("conformal", "pac") nothing may be mixed in: a group that has enough
-calibration rows for the mass has its own offsets, any other that of the whole.
+calibration rows for the mass has its own offsets, any other has the common ones.
 """
 
 from dataclasses import dataclass, field, replace
