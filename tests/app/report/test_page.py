@@ -37,7 +37,7 @@ def test_the_headline(page, survey):
     assert f"What to look at first: row {event.peak.row}, and column " in text
     assert 'get the verdict "unusual" about once in 100.' in text
     assert f"{survey.drift.n_outside} of 300 rows outside" in text
-    assert "4.80% are normal, 2." in text
+    assert "4.80% normally lie outside, 2." in text
     assert "7 rows were left out for missing values" in text
 
 
